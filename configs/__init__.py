@@ -1,0 +1,1 @@
+"""Read-only configuration shipped with the product; `boards/` holds one YAML file a board."""

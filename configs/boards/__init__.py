@@ -1,0 +1,1 @@
+"""Board profiles, one YAML file each (schema: telemetry.boards)."""

@@ -1,0 +1,1 @@
+"""One file an accelerator API; the only importers of vendor modules."""

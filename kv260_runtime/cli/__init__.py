@@ -1,0 +1,1 @@
+"""The `kvbench` command line: one file a subcommand."""

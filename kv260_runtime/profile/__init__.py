@@ -1,0 +1,1 @@
+"""The profile job: plan, runs, evaluation."""

@@ -1,0 +1,1 @@
+"""What is measured: loops of our own, the vendor benchmark, any external command."""

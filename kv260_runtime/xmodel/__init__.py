@@ -1,0 +1,1 @@
+"""XModel files: the XIR graph, read and written without the vendor library."""

@@ -1,0 +1,31 @@
+"""Errors of telemetry, named by phase: not there, cannot be configured, failed in use, does not deserve a number."""
+
+from __future__ import annotations
+
+
+class TelemetryError(Exception):
+    """Base of all errors here; its text is one line that names the file or value and the remedy."""
+
+
+class ConfigError(TelemetryError, ValueError):
+    """A board profile or option is wrong: unknown key, value out of range."""
+
+
+class SensorNotFound(TelemetryError, LookupError):
+    """The board does not offer this sensor (or not to this user)."""
+
+
+class ReadGap(TelemetryError, OSError):
+    """One read gave no value. The sampler records a gap with `reason` and tries again at the next deadline."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+class SessionError(TelemetryError, OSError):
+    """A session file cannot be created, written or understood."""
+
+
+class NotCovered(TelemetryError, ValueError):
+    """A figure was asked of a window that its samples do not cover; the text says what is missing."""

@@ -1,0 +1,1 @@
+"""Figures: pure functions from series and windows to values that carry their quality."""

@@ -1,0 +1,1 @@
+"""Benches: each states a ratio against a baseline measured in the same run."""
