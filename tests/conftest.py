@@ -1,0 +1,24 @@
+"""Fixtures shared by all tests."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+
+
+@pytest.fixture(scope="session")
+def repository() -> Path:
+    """The root of the checkout."""
+    return REPOSITORY
+
+
+@pytest.fixture(scope="session")
+def shared_dir() -> Path:
+    """The folder of real files beside the checkout; the test skips where it is absent."""
+    folder = REPOSITORY.parent / "shared"
+    if not (folder / "README.md").is_file():
+        pytest.skip("../shared is absent: the real files this test reads are not here")
+    return folder
