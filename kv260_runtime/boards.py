@@ -43,7 +43,7 @@ class BoardSession(Protocol):
 
     @property
     def provenance(self) -> Mapping[str, Any]:
-        """JSON-able facts needed to repeat the session: seed, constants and faults of an emulation; empty on hardware."""
+        """JSON-able facts needed to repeat the session: seed, constants, faults of an emulation; empty on hardware."""
         ...
 
     @property
