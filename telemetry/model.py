@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-import numpy as np
-import numpy.typing as npt
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    Int64Array = npt.NDArray[np.int64]
+    Float64Array = npt.NDArray[np.float64]
+else:
+    # The recorder uses columns and streams but no arrays; numpy would cost a board half a second at its start.
+    Int64Array = Float64Array = Any
 
 ColumnKind = Literal["gauge", "counter", "state"]
 """A gauge is a level, a counter only grows (modulo `wrap`), a state is a small integer that holds until it changes."""
-
-Int64Array = npt.NDArray[np.int64]
-Float64Array = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -51,7 +55,7 @@ class Series:
     late_ns: Int64Array
     """How long after its deadline each read began, shape (n,)."""
     values: Mapping[str, npt.NDArray[np.float64] | npt.NDArray[np.int64]]
-    """Column name to samples, shape (n,); int64 for counters and states, float64 for gauges."""
+    """Column name to samples, shape (n,); int64 for states and for counters of unit `1` or `B`, float64 for the rest."""
     gaps: tuple[Gap, ...] = ()
 
 
