@@ -55,7 +55,7 @@ class Series:
     late_ns: Int64Array
     """How long after its deadline each read began, shape (n,)."""
     values: Mapping[str, npt.NDArray[np.float64] | npt.NDArray[np.int64]]
-    """Column name to samples, shape (n,); int64 for states and for counters of unit `1` or `B`, float64 for the rest."""
+    """Column name to samples, shape (n,): int64 for states and counters of unit `1` or `B`, float64 for the rest."""
     gaps: tuple[Gap, ...] = ()
 
 
