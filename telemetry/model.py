@@ -27,8 +27,13 @@ class Column:
     name: str
     unit: str
     kind: ColumnKind
-    wrap: int | None = None
-    """The modulus of a counter that wraps (2**32 for an APM counter); None if it does not."""
+    wrap: float | None = None
+    """The modulus of a counter that wraps, in its unit (2**32 for an APM counter); None if it does not."""
+
+    @property
+    def is_integer(self) -> bool:
+        """States, counts and bytes are whole numbers (int64); levels, seconds and joules are not (float64)."""
+        return self.kind == "state" or (self.kind == "counter" and self.unit in ("1", "B"))
 
 
 @dataclass(frozen=True)
