@@ -1,1 +1,23 @@
-"""XModel files: the XIR graph, read and written without the vendor library."""
+"""Reads and writes compiled networks (XModels) without the vendor's libraries."""
+
+from kv260_runtime.xmodel.attributes import Attributes
+from kv260_runtime.xmodel.errors import XModelError
+from kv260_runtime.xmodel.graph import ArgDef, AttrDef, Graph, Op, OpDef, Subgraph, Tensor
+from kv260_runtime.xmodel.reader import parse_xmodel, read_xmodel
+from kv260_runtime.xmodel.traffic import Traffic, static_traffic
+
+__all__ = [
+    "ArgDef",
+    "AttrDef",
+    "Attributes",
+    "Graph",
+    "Op",
+    "OpDef",
+    "Subgraph",
+    "Tensor",
+    "Traffic",
+    "XModelError",
+    "parse_xmodel",
+    "read_xmodel",
+    "static_traffic",
+]

@@ -1,0 +1,149 @@
+"""Attributes of graphs, operators, tensors and subgraphs: a mapping whose values know their kind in the file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, MutableMapping
+from typing import Any
+
+from kv260_runtime.xmodel.errors import XModelError
+
+Value = Any
+"""bool, int, float, str, bytes-like, a list of one of them, or a dict from str to one of them or to such a list."""
+
+Message = Any
+"""A protobuf message of the schema; its class is made at run time."""
+
+INT_RANGES = {
+    "int32": (-(1 << 31), (1 << 31) - 1),
+    "uint32": (0, (1 << 32) - 1),
+    "int64": (-(1 << 63), (1 << 63) - 1),
+    "uint64": (0, (1 << 64) - 1),
+}
+
+
+def kind_of(value: Value) -> str:
+    """The kind under which a plain value is written: ints as the first of int32, int64, uint64 that holds them.
+
+    Raises ValueError for a value the format cannot hold.
+    """
+    if isinstance(value, Mapping):
+        kinds = {kind_of(item) for item in value.values()} or {"string"}
+        return f"map_{_common(kinds)}"
+    if isinstance(value, (list, tuple)):
+        return f"{_common({kind_of(item) for item in value} or {'int32'})}_vec"
+    if isinstance(value, bool):
+        return "bool"
+    if isinstance(value, int):
+        for kind in ("int32", "int64", "uint64"):
+            low, high = INT_RANGES[kind]
+            if low <= value <= high:
+                return kind
+        raise ValueError(f"{value} does not fit into 64 bits")
+    for plain, kind in ((float, "float"), (str, "string"), ((bytes, bytearray, memoryview), "bytes")):
+        if isinstance(value, plain):
+            return kind
+    raise ValueError(f"an attribute cannot be a {type(value).__name__}")
+
+
+def _common(kinds: set[str]) -> str:
+    if len(kinds) == 1:
+        return next(iter(kinds))
+    for wide in ("int64", "uint64"):
+        if kinds <= {"int32", wide}:
+            return wide
+    raise ValueError(f"an attribute cannot mix {', '.join(sorted(kinds))}")
+
+
+class Attributes(MutableMapping[str, Value]):
+    """Values by key, in the order of the file; decoded at the first look at each."""
+
+    __slots__ = ("_file", "_messages", "_pending", "_place", "_typed")
+
+    def __init__(
+        self, values: Mapping[str, Value] | None = None, *, pending: Iterable[Message] = (), file: str = "", place: str = ""
+    ) -> None:
+        """Start from plain values, or from messages of the file (`pending`, decoded later)."""
+        self._pending: Iterable[Message] | None = pending
+        self._messages: dict[str, Message] = {}
+        self._typed: dict[str, tuple[str, Value]] = {}
+        self._file, self._place = file, place
+        for key, value in (values or {}).items():
+            self.set(key, value)
+
+    def _index(self) -> dict[str, Message]:
+        """Entries by key, None for a value already decoded. The last of equal keys holds, as in protobuf."""
+        if self._pending is not None:
+            messages = {entry.key: entry.value for entry in self._pending}
+            messages.update(self._messages)
+            self._messages, self._pending = messages, None
+        return self._messages
+
+    def typed(self, key: str) -> tuple[str, Value]:
+        """(kind, value); KeyError without the key, XModelError if the entry holds no value."""
+        message = self._index()[key]
+        if message is not None:
+            kind = message.WhichOneof("kind")
+            if kind is None:
+                raise XModelError(self._file, f"{self._place}, attribute {key!r}", "holds no value")
+            self._typed[key] = (kind, _plain(message, kind))
+            self._messages[key] = None
+        return self._typed[key]
+
+    def set(self, key: str, value: Value, kind: str | None = None) -> None:
+        """Set a value; `kind` where the file's kind is not the one `kind_of` would choose."""
+        self._index()[key] = None
+        self._typed[key] = (kind or kind_of(value), value)
+
+    def kind(self, key: str) -> str:
+        """The kind of the value in the file, e.g. `int32_vec`."""
+        return self.typed(key)[0]
+
+    def expect(self, key: str, kinds: tuple[str, ...], default: Value = None) -> Value:
+        """The value if there; XModelError if it is there and of another kind than `kinds`."""
+        if key not in self:
+            return default
+        kind, value = self.typed(key)
+        if kind not in kinds:
+            reason = f"is a {kind}, expected {' or '.join(kinds)}"
+            raise XModelError(self._file, f"{self._place}, attribute {key!r}", reason)
+        return value
+
+    def __getitem__(self, key: str) -> Value:
+        return self.typed(key)[1]
+
+    def __setitem__(self, key: str, value: Value) -> None:
+        self.set(key, value)
+
+    def __delitem__(self, key: str) -> None:
+        del self._index()[key]
+        self._typed.pop(key, None)
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._index()
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._index())
+
+    def __len__(self) -> int:
+        return len(self._index())
+
+    def __eq__(self, other: object) -> bool:
+        """Equal keys, kinds and values; the order does not count."""
+        if not isinstance(other, Attributes):
+            return NotImplemented
+        return self.keys() == other.keys() and all(self.typed(key) == other.typed(key) for key in self)
+
+    __hash__ = None  # type: ignore[assignment]  # mutable
+
+    def __repr__(self) -> str:
+        return f"Attributes({', '.join(self)})"
+
+
+def _plain(message: Message, kind: str) -> Value:
+    value = getattr(message, kind)
+    if kind.startswith("map_"):
+        vectors = kind.endswith("_vec")
+        return {entry.key: list(entry.value.value) if vectors else entry.value for entry in value.value}
+    if kind.endswith("_vec"):
+        return list(value.value)
+    return value.value if kind == "bytes" else value

@@ -1,0 +1,99 @@
+"""The wire format of an XModel as protobuf message classes, built from a table (field numbers: board.md section 6).
+
+Maps are declared as what they are on the wire, a repeated key and value, so that a file keeps the order of its entries
+and reading followed by writing gives the same bytes.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
+
+# Kinds of scalar an attribute can hold, in the order of their field numbers.
+NUMBERS = ("bool", "int32", "uint32", "int64", "uint64", "float", "double")
+VECTORS = (*NUMBERS, "string", "bytes")
+MAPS = ("int32", "uint32", "int64", "uint64", "string", "bytes")
+MAPS_OF_VECTORS = ("int32", "uint32", "int64", "uint64", "string")
+
+# message: (field, number, type); `*` after the type repeats it, `?` keeps whether it was present.
+MESSAGES: dict[str, list[tuple[str, int, str]]] = {
+    "Graph": [
+        ("name", 1, "string"), ("ops", 5, "Op*"), ("root", 10, "Subgraph"), ("attrs", 11, "Attr*"),
+        ("op_defs", 101, "OpDef*"),
+    ],
+    "Op": [
+        ("name", 1, "string"), ("type", 2, "string"), ("attrs", 3, "Attr*"), ("args", 4, "Arg*"), ("tensor", 5, "Tensor"),
+    ],
+    "Arg": [("name", 1, "string"), ("ops", 2, "string*")],
+    "Tensor": [
+        ("name", 1, "string"), ("shape", 2, "uint32*"), ("data_type", 5, "int32"), ("bit_width", 6, "int32"),
+        ("attrs", 10, "Attr*"),
+    ],
+    "Subgraph": [("name", 1, "string"), ("ops", 3, "string*"), ("attrs", 5, "Attr*"), ("children", 10, "Subgraph*")],
+    "OpDef": [("name", 1, "string"), ("args", 2, "ArgDef*"), ("attrs", 3, "AttrDef*"), ("annotation", 4, "string")],
+    "ArgDef": [
+        ("name", 1, "string"), ("occurrence", 2, "int32"), ("data_type", 3, "int32"), ("annotation", 4, "string"),
+    ],
+    "AttrDef": [
+        ("name", 1, "string"), ("occurrence", 3, "int32"), ("default", 4, "Value"), ("list_length", 6, "int32"),
+        ("annotation", 7, "string"),
+    ],
+    "Attr": [("key", 1, "string?"), ("value", 2, "Value")],
+    "Value": [],
+    "bytes_box": [("value", 1, "bytes")],
+}  # fmt: skip
+
+
+def _value_messages() -> dict[str, list[tuple[str, int, str]]]:
+    """The union of attribute kinds: scalars 4 to 12, vectors 13 to 21, maps 22 to 27, maps of vectors 28 to 32."""
+    messages: dict[str, list[tuple[str, int, str]]] = {}
+    union = [(kind, number, kind) for number, kind in enumerate((*NUMBERS, "string"), start=4)]
+    union.append(("bytes", 12, "bytes_box"))
+    for number, kind in enumerate(VECTORS, start=13):
+        messages[f"{kind}_vec"] = [("value", 1, f"{kind}*")]
+        union.append((f"{kind}_vec", number, f"{kind}_vec"))
+    boxed = [(kind, f"{kind}?") for kind in MAPS] + [(f"{kind}_vec", f"{kind}_vec") for kind in MAPS_OF_VECTORS]
+    for number, (kind, value_type) in enumerate(boxed, start=22):
+        messages[f"map_{kind}_entry"] = [("key", 1, "string?"), ("value", 2, value_type)]
+        messages[f"map_{kind}"] = [("value", 1, f"map_{kind}_entry*")]
+        union.append((f"map_{kind}", number, f"map_{kind}"))
+    messages["Value"] = union
+    return messages
+
+
+def _graph_class() -> type[Any]:
+    """Hand the table to protobuf, in a pool of its own so that the vendor's schema may live in the same process."""
+    field_type = descriptor_pb2.FieldDescriptorProto
+    file = descriptor_pb2.FileDescriptorProto(name="kvbench/xmodel.proto", package="kvbench.xmodel", syntax="proto3")
+    for name, fields in {**MESSAGES, **_value_messages()}.items():
+        message = file.message_type.add(name=name)
+        if name == "Value":
+            message.oneof_decl.add(name="kind")
+        for field_name, number, spec in fields:
+            kind = spec.rstrip("*?")
+            field = message.field.add(name=field_name, number=number)
+            field.label = field_type.LABEL_REPEATED if spec.endswith("*") else field_type.LABEL_OPTIONAL
+            if kind in VECTORS:
+                field.type = getattr(field_type, f"TYPE_{kind.upper()}")
+            else:
+                field.type, field.type_name = field_type.TYPE_MESSAGE, f".kvbench.xmodel.{kind}"
+            if name == "Value":
+                field.oneof_index = 0
+            elif spec.endswith("?"):
+                field.proto3_optional = True
+                field.oneof_index = len(message.oneof_decl)
+                message.oneof_decl.add(name=f"_{field_name}")
+    pool = descriptor_pool.DescriptorPool()
+    pool.AddSerializedFile(file.SerializeToString())
+    descriptor = pool.FindMessageTypeByName("kvbench.xmodel.Graph")
+    factory: Any = message_factory
+    if hasattr(factory, "GetMessageClass"):
+        message_class = factory.GetMessageClass(descriptor)
+    else:  # protobuf before 4.22
+        message_class = factory.MessageFactory(pool).GetPrototype(descriptor)
+    assert isinstance(message_class, type)
+    return message_class
+
+
+GraphMessage = _graph_class()
