@@ -1,0 +1,122 @@
+"""How busy a compute unit was, and how often it was started, from samples of its status word.
+
+The status is a software copy that a kernel thread refreshes: busy includes interrupt and wake-up time.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from telemetry.errors import NotCovered
+from telemetry.figures.figure import Figure, Quality, figure
+from telemetry.figures.pieces import Pieces, areas, column, cut, quality, require_covered
+from telemetry.model import Float64Array, Series, Window
+
+AP_IDLE = 0x4
+CRASHED = 0xFFFF_FFFF
+
+MAX_INTERVAL_NS = 5_000_000
+"""A longer span without a sample counts as not covered (measurement_rules.md, Compute unit)."""
+MIN_COVERED = 0.98
+"""Lateness correlates with the compute unit's state, so what was not seen may be all busy or all idle:
+2 % unseen is up to 2 points of doubt, and a figure with more is no figure."""
+INCLUDES = "busy includes interrupt and wake-up time: the status is a software copy"
+
+
+@dataclass(frozen=True)
+class LatenessByState:
+    """How late samples were, split by what the compute unit was doing; None where it was never in that state."""
+
+    busy_p99_ns: int | None
+    idle_p99_ns: int | None
+
+
+def busy_share(series: Series, cu_name: str, window: Window) -> Figure:
+    """Share of time in which bit 2 (ap_idle) of the status was 0, each sample weighing (t[i+1] - t[i-1]) / 2.
+
+    Intervals above 5 ms are left out of both sums. Source: measurement_rules.md, Compute unit.
+    """
+    pieces, states, found = _observed(series, cu_name, window)
+    kept = pieces.intervals_ns <= MAX_INTERVAL_NS
+    seconds = float(areas(pieces, states)[kept].sum())
+    share = seconds * 1e9 / int(pieces.lengths_ns[kept].sum())
+    return figure("busy_share", min(max(share, 0.0), 1.0), found)
+
+
+def busy_share_left_hold(series: Series, cu_name: str, window: Window) -> Figure:
+    """The paper's estimate, each sample held until the next one. Source: c2fdeploy.txt, Eq. 20."""
+    pieces, states, found = _observed(series, cu_name, window)
+    kept = pieces.intervals_ns <= MAX_INTERVAL_NS
+    held_ns = float(np.sum(states[:-1][kept] * pieces.lengths_ns[kept]))
+    return figure("busy_share_left_hold", held_ns / int(pieces.lengths_ns[kept].sum()), found)
+
+
+def cu_runs(series: Series, cu_name: str, window: Window) -> Figure:
+    """Commands of the compute unit between the edges of a window that holds whole runs.
+
+    Counts completions where the driver offers them, else dispatches, which are no completion edge
+    (measurement_rules.md, Compute unit). Raises NotCovered if the counter went back (firmware reloaded).
+    """
+    name = f"completed.{cu_name}" if f"completed.{cu_name}" in series.values else f"usage.{cu_name}"
+    counts = column(series, name)
+    first = int(np.searchsorted(series.t_ns, window.start_ns, side="right")) - 1
+    last = int(np.searchsorted(series.t_ns, window.end_ns, side="right")) - 1
+    if first < 0 or last <= first:
+        raise NotCovered(
+            f"stream {series.stream.name} was not sampled before and inside the window: no CU runs to count"
+        )
+    if np.any(np.diff(counts[first : last + 1]) < 0):
+        raise NotCovered(f"counter {name} went back inside the window: the firmware was reloaded")
+    found = quality(series, cut(series.t_ns, window), MAX_INTERVAL_NS)
+    note = "commands completed" if name.startswith("completed.") else "commands dispatched"
+    return figure("cu_runs", float(counts[last] - counts[first]), found.noting(note))
+
+
+def lateness_by_state(series: Series, cu_name: str, window: Window) -> LatenessByState:
+    """99th percentile of lateness of busy and of idle samples (measurement_rules.md, Compute unit)."""
+    states = held_states(series, cu_name)
+    inside = (series.t_ns >= window.start_ns) & (series.t_ns <= window.end_ns)
+    late = {state: series.late_ns[inside & (states == state)] for state in (1.0, 0.0)}
+    busy, idle = (int(np.percentile(late[state], 99)) if late[state].size else None for state in (1.0, 0.0))
+    return LatenessByState(busy, idle)
+
+
+def held_states(series: Series, cu_name: str) -> Float64Array:
+    """1.0 busy, 0.0 idle, NaN unknown or crashed, one per sample; 0x0 says nothing and holds the last state."""
+    status = np.asarray(column(series, f"status.{cu_name}"), dtype=np.int64)
+    known = status != 0
+    latest = np.maximum.accumulate(np.where(known, np.arange(status.size), -1)) if status.size else status
+    held = status[np.maximum(latest, 0)]
+    states = np.where(held & AP_IDLE, 0.0, 1.0)
+    states[(latest < 0) | (held == CRASHED)] = np.nan
+    return states
+
+
+def _observed(series: Series, cu_name: str, window: Window) -> tuple[Pieces, Float64Array, Quality]:
+    """The pieces of the window, the state at each of their ends and their quality; refuses what is not covered."""
+    pieces = cut(series.t_ns, window)
+    _refuse_crash(series, cu_name, pieces)
+    found = quality(series, pieces, MAX_INTERVAL_NS)
+    require_covered(series, window, found, MIN_COVERED)
+    states = pieces.of(held_states(series, cu_name))
+    if np.any(np.isnan(states)):
+        raise NotCovered(f"the state of {cu_name} is unknown at the start of the window: it has only read 0x0 so far")
+    late = lateness_by_state(series, cu_name, window)
+    return pieces, states, found.noting(INCLUDES, _lateness_note(late))
+
+
+def _refuse_crash(series: Series, cu_name: str, pieces: Pieces) -> None:
+    status = column(series, f"status.{cu_name}")[pieces.first : pieces.first + pieces.t_ns.size]
+    if np.any(status == CRASHED):
+        raise NotCovered(
+            f"{cu_name} reports 0xffffffff inside the window: the driver marked it crashed; reload the firmware"
+        )
+
+
+def _lateness_note(late: LatenessByState) -> str:
+    def text(value_ns: int | None) -> str:
+        return "none seen" if value_ns is None else f"{value_ns / 1e6:.2f} ms"
+
+    return f"p99 lateness while busy {text(late.busy_p99_ns)}, while idle {text(late.idle_p99_ns)}"
