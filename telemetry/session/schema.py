@@ -1,0 +1,136 @@
+"""Tables of the session file, and how each side opens it; docs/session-format.md is their description."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import quote
+
+from telemetry.errors import SessionError
+
+VERSION = 1
+APPLICATION_ID = 0x6B766265
+"""`kvbe` in ASCII, in the file's header, by which a session is told from any other SQLite file."""
+BUSY_SECONDS = 5.0
+"""How long one writer waits for the other; a commit takes milliseconds."""
+
+TABLES = """
+CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL);
+CREATE TABLE stream (
+    id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, kind TEXT NOT NULL, period_ns INTEGER NOT NULL,
+    columns TEXT NOT NULL, attributes TEXT NOT NULL);
+CREATE TABLE chunk (
+    id INTEGER PRIMARY KEY, stream INTEGER NOT NULL, start_ns INTEGER NOT NULL, end_ns INTEGER NOT NULL,
+    count INTEGER NOT NULL, packed BLOB NOT NULL);
+CREATE INDEX chunk_by_time ON chunk (stream, start_ns);
+CREATE TABLE gap (
+    id INTEGER PRIMARY KEY, stream INTEGER NOT NULL, start_ns INTEGER NOT NULL, end_ns INTEGER NOT NULL,
+    reason TEXT NOT NULL, missed INTEGER NOT NULL);
+CREATE TABLE run (
+    id INTEGER PRIMARY KEY, model TEXT NOT NULL, phase TEXT NOT NULL, position INTEGER NOT NULL,
+    attempt INTEGER NOT NULL, attributes TEXT NOT NULL, started_ns INTEGER NOT NULL, ended_ns INTEGER,
+    status TEXT, reason TEXT, result TEXT);
+CREATE TABLE marker (id INTEGER PRIMARY KEY, run INTEGER, t_ns INTEGER NOT NULL, name TEXT NOT NULL);
+CREATE TABLE execution (
+    id INTEGER PRIMARY KEY, run INTEGER NOT NULL, count INTEGER NOT NULL, started BLOB, ended BLOB NOT NULL);
+CREATE TABLE observer_cost (t_ns INTEGER NOT NULL, cpu_seconds REAL NOT NULL);
+"""
+
+
+@contextmanager
+def one_line(path: Path, doing: str) -> Iterator[None]:
+    """Turn what SQLite or the file system raises into one SessionError that names the file."""
+    try:
+        yield
+    except (sqlite3.Error, OSError) as error:
+        if isinstance(error, SessionError):
+            raise
+        raise SessionError(f"cannot {doing} the session {path}: {error}") from error
+
+
+def create(path: Path) -> sqlite3.Connection:
+    """Create an empty session and return a connection that may write it; an existing file is not overwritten."""
+    with one_line(path, "create"):
+        path.open("xb").close()
+        connection = _connect(path, "rw")
+        connection.execute("PRAGMA journal_mode=WAL")
+        connection.execute("PRAGMA synchronous=NORMAL")
+        connection.executescript(
+            f"BEGIN; {TABLES} PRAGMA application_id={APPLICATION_ID}; PRAGMA user_version={VERSION}; COMMIT;"
+        )
+        return connection
+
+
+def open_for_writing(path: Path) -> sqlite3.Connection:
+    """Open a session to add to it; the other process may be writing too."""
+    with one_line(path, "write"):
+        return _open(path, "rw")
+
+
+def open_for_reading(path: Path) -> sqlite3.Connection:
+    """Open a session without changing it, whether it is closed, still being written, or left behind by a kill."""
+    with one_line(path, "read"):
+        if not path.is_file():
+            raise SessionError(f"no session {path}: the file does not exist")
+        try:
+            return _open(path, "ro")
+        except sqlite3.OperationalError:
+            if _log_bytes(path):
+                raise
+            # A file on a read-only medium: SQLite cannot lay its lock file beside it, and needs none.
+            return _open(path, "ro&immutable=1")
+
+
+def close(connection: sqlite3.Connection) -> None:
+    """Close, and if this is the last connection fold the log in, so that one file is left; idempotent."""
+    try:
+        # Without this a later reader would lay two lock files beside the session and leave them there.
+        connection.execute("PRAGMA journal_mode=DELETE")
+    except sqlite3.ProgrammingError:
+        return
+    except sqlite3.OperationalError:
+        pass  # Another connection is open: the last one to close folds the log in.
+    connection.close()
+
+
+def _open(path: Path, mode: str) -> sqlite3.Connection:
+    connection = _connect(path, mode)
+    try:
+        _check(connection, path)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _check(connection: sqlite3.Connection, path: Path) -> None:
+    """Refuse a file that is not a whole session of a version this program knows."""
+    try:
+        # A commit then costs a write and no fsync; the log stays consistent over a kill and over a power cut.
+        connection.execute("PRAGMA synchronous=NORMAL")
+        application, version, pages, page_bytes = (
+            connection.execute(f"PRAGMA {name}").fetchone()[0]
+            for name in ("application_id", "user_version", "page_count", "page_size")
+        )
+    except sqlite3.OperationalError:
+        raise
+    except sqlite3.DatabaseError as error:
+        raise SessionError(f"{path} is not a session file ({error})") from error
+    if application != APPLICATION_ID:
+        raise SessionError(f"{path} is not a session file (application id {application:#x})")
+    if version > VERSION:
+        raise SessionError(f"{path} has format {version}; this program reads up to {VERSION}: use a newer kvbench")
+    if path.stat().st_size < pages * page_bytes and not _log_bytes(path):
+        raise SessionError(f"{path} is truncated: {path.stat().st_size} of {pages * page_bytes} bytes")
+
+
+def _connect(path: Path, mode: str) -> sqlite3.Connection:
+    address = f"file:{quote(str(path.absolute()))}?mode={mode}"
+    return sqlite3.connect(address, uri=True, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
+
+
+def _log_bytes(path: Path) -> int:
+    log = path.with_name(path.name + "-wal")
+    return log.stat().st_size if log.exists() else 0
