@@ -73,6 +73,24 @@ FIGURES: Mapping[str, FigureKind] = MappingProxyType(
         "bytes_per_execution": FigureKind(
             "B", "Σ bytes over ports in [t_a, t_b] / (b − a)", "c2fdeploy.txt, Eq. 23", "as bytes; as throughput"
         ),
+        "idle_bandwidth": FigureKind(
+            "B/s",
+            "bandwidth over the idle before and after a run, averaged by length",
+            f"{_RULES}, Energy and executions",
+            "as bytes; no idle long enough",
+        ),
+        "bytes_above_idle_per_execution": FigureKind(
+            "B",
+            "bytes_per_execution − idle_bandwidth / throughput",
+            "board.md, section 11.5",
+            "as bytes_per_execution; as idle_bandwidth",
+        ),
+        "idle_power": FigureKind(
+            "W",
+            "power over the idle before and after a run, 2 W trimmed at each end, averaged by length",
+            f"{_RULES}, Energy and executions",
+            "as energy; no idle was kept",
+        ),
         "power": FigureKind(
             "W",
             "energy / window",

@@ -58,6 +58,16 @@ def bytes_per_execution_over(
     return {way: figure("bytes_per_execution", sum_ / span.count, found, part=way) for way, sum_ in moved.items()}
 
 
+def above_idle(per_execution: Figure, idle: Figure, executions_per_second: Figure) -> Figure:
+    """Bytes of one execution without what moves in the same time anyway, by `read`, `write` or `total`.
+
+    Source: board.md, section 11.5.
+    """
+    _, _, way = per_execution.name.partition(".")
+    left = per_execution.value - idle.value / executions_per_second.value
+    return figure("bytes_above_idle_per_execution", left, per_execution.quality, part=way)
+
+
 def _directions(ports: dict[str, Figure], slots: Collection[str] | None) -> dict[str, float]:
     sums = {"read": 0.0, "write": 0.0}
     for name, moved in ports.items():
