@@ -1,0 +1,64 @@
+"""How the service is confined, and the user, groups and device rules it counts on; .ci/run asks systemd-analyze too."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+
+Unit = dict[str, list[str]]
+
+
+def lines(path: Path) -> list[str]:
+    """Lines that are neither empty nor comments."""
+    stripped = (line.strip() for line in path.read_text(encoding="utf-8").splitlines())
+    return [line for line in stripped if line and not line.startswith("#")]
+
+
+@pytest.fixture(scope="module")
+def unit(repository: Path) -> Unit:
+    """Keys of the service's unit to all their values."""
+    keys = defaultdict(list)
+    for line in lines(repository / "systemd/kv260-telemetry.service"):
+        key, equals, value = line.partition("=")
+        if equals:
+            keys[key].append(value)
+    return keys
+
+
+@pytest.mark.parametrize(
+    ("key", "breaks"),
+    [
+        ("ProcSubset", "/proc/stat"),
+        ("PrivateUsers", "device groups"),
+        ("RestrictRealtime", "SCHED_FIFO"),
+        ("PrivateDevices", "UIO and the render node"),
+        ("DynamicUser", "the group of the UIO node"),
+    ],
+)
+def test_the_service_is_not_confined_by_what_breaks_its_sensors(unit: Unit, key: str, breaks: str) -> None:
+    """measurement_rules.md, systemd."""
+    assert key not in unit, f"breaks {breaks}"
+
+
+def test_the_service_may_use_real_time_priority_but_no_capability(unit: Unit) -> None:
+    assert int(unit["LimitRTPRIO"][0]) >= 1
+    assert unit["CapabilityBoundingSet"] == unit["AmbientCapabilities"] == [""]
+
+
+def test_sysusers_makes_the_user_and_every_group_the_service_joins(repository: Path, unit: Unit) -> None:
+    """A group that does not exist is status 216 at start."""
+    made = [line.split()[:2] for line in lines(repository / "systemd/sysusers.d/kvd.conf")]
+    users = {name for kind, name in made if kind == "u"}
+    groups = {name for kind, name in made if kind in "ug"}
+    assert set(unit["User"]) <= users
+    assert {*unit["Group"], *unit["SupplementaryGroups"][0].split()} <= groups
+
+
+def test_udev_opens_the_performance_monitor_to_the_services_group_only(repository: Path, unit: Unit) -> None:
+    rules = lines(repository / "systemd/udev/60-kvbench.rules")
+    [apm] = [rule for rule in rules if 'SUBSYSTEM=="uio"' in rule]
+    assert 'ATTR{name}=="axi-pmon"' in apm
+    assert f'GROUP="{unit["Group"][0]}"' in apm
+    assert 'MODE="0660"' in apm
