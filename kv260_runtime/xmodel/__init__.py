@@ -5,6 +5,7 @@ from kv260_runtime.xmodel.errors import XModelError
 from kv260_runtime.xmodel.graph import ArgDef, AttrDef, Graph, Op, OpDef, Subgraph, Tensor
 from kv260_runtime.xmodel.reader import parse_xmodel, read_xmodel
 from kv260_runtime.xmodel.traffic import Traffic, static_traffic
+from kv260_runtime.xmodel.writer import encode_xmodel, write_xmodel
 
 __all__ = [
     "ArgDef",
@@ -17,7 +18,9 @@ __all__ = [
     "Tensor",
     "Traffic",
     "XModelError",
+    "encode_xmodel",
     "parse_xmodel",
     "read_xmodel",
     "static_traffic",
+    "write_xmodel",
 ]

@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from math import prod
 
-from kv260_runtime.xmodel.attributes import Attributes, Value
+from kv260_runtime.xmodel.attributes import INTEGERS, Attributes, Value
 from kv260_runtime.xmodel.errors import XModelError
 
-INTEGERS = ("int32", "uint32", "int64", "uint64")
+DATA_TYPES = ("int", "uint", "xint", "xuint", "float", "bfloat", "unknown")
+"""Names of the types of tensor elements by their number in the file."""
 
 
 @dataclass(eq=True)
