@@ -26,7 +26,7 @@ from kv260_runtime.errors import KvbenchError, ModelRejected
 from telemetry.clock import SystemClock
 
 Stop = Callable[[int, int], bool]
-"""Given (executions done by all threads, now_ns), whether to stop before the next execution."""
+"""Given (executions begun by all threads, now_ns), whether to stop before the next execution."""
 
 
 class Reporter:
@@ -63,31 +63,35 @@ def load_input_sets(path: Path | None, specs: Sequence[TensorSpec], seed: int) -
         raise ModelRejected(f"{path}: not an .npz of input arrays ({error})") from error
 
 
-def run_loop(runner: Runner, inputs: Sequence[Mapping[str, Array]], stop: Stop, done: Counter, thread: int) -> None:
-    """Execute until `stop`, loading the next input each time; the stamp pair brackets load and execution."""
+class Tickets:
+    """Hands out executions to threads until the rule says stop, so that a count is met exactly."""
+
+    def __init__(self, stop: Stop) -> None:
+        self.taken = 0
+        self._stop = stop
+        self._lock = threading.Lock()
+
+    def take(self) -> bool:
+        """Whether the caller is to execute once more."""
+        with self._lock:
+            if self._stop(self.taken, SystemClock.now_ns()):
+                return False
+            self.taken += 1
+            return True
+
+
+def run_loop(
+    runner: Runner, inputs: Sequence[Mapping[str, Array]], tickets: Tickets, reporter: Reporter, thread: int
+) -> None:
+    """Execute while there are tickets, loading the next input each time; the stamps bracket load and execution."""
     now_ns = SystemClock.now_ns
-    turn = 0
-    while not stop(done.value, now_ns()):
+    turn = thread
+    while tickets.take():
         start_ns = now_ns()
         runner.load(inputs[turn % len(inputs)])
         runner.execute()
-        done.count(thread, start_ns, now_ns())
+        reporter.execution(thread, start_ns, now_ns())
         turn += 1
-
-
-class Counter:
-    """Counts executions of all threads and reports each."""
-
-    def __init__(self, reporter: Reporter) -> None:
-        self.value = 0
-        self._reporter = reporter
-        self._lock = threading.Lock()
-
-    def count(self, thread: int, start_ns: int, end_ns: int) -> None:
-        """Report one execution."""
-        self._reporter.execution(thread, start_ns, end_ns)
-        with self._lock:
-            self.value += 1
 
 
 class Pool:
@@ -111,15 +115,15 @@ class Pool:
 
     def run(self, stop: Stop, reporter: Reporter) -> int:
         """Run all threads to the end of the loop; the first error of any thread is raised here."""
-        counter = Counter(reporter)
+        tickets = Tickets(stop)
         if len(self._runners) == 1:
-            run_loop(self._runners[0], self._inputs, stop, counter, 0)
-            return counter.value
+            run_loop(self._runners[0], self._inputs, tickets, reporter, 0)
+            return tickets.taken
         errors: list[BaseException] = []
 
         def body(index: int) -> None:
             try:
-                run_loop(self._runners[index], self._inputs, stop, counter, index)
+                run_loop(self._runners[index], self._inputs, tickets, reporter, index)
             except KvbenchError as error:
                 errors.append(error)
 
@@ -130,7 +134,7 @@ class Pool:
             thread.join()
         if errors:
             raise errors[0]
-        return counter.value
+        return tickets.taken
 
     def close(self) -> None:
         """Release all runners."""
@@ -143,9 +147,9 @@ def stop_rule(command: str, value: int) -> Stop | None:
     if command == "time":
         end_ns = SystemClock.now_ns() + value
         # One execution at least, however short the time asked for.
-        return lambda done, now_ns: done > 0 and now_ns >= end_ns
+        return lambda begun, now_ns: begun > 0 and now_ns >= end_ns
     if command == "count":
-        return lambda done, _now_ns: done >= value
+        return lambda begun, _now_ns: begun >= value
     return None
 
 

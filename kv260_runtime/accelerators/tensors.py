@@ -26,7 +26,7 @@ def spec_of(tensor: Any) -> TensorSpec:  # noqa: ANN401  (a vendor object)
 def checked_inputs(specs: Sequence[TensorSpec], tensors: Mapping[str, Array]) -> list[Array]:
     """The arrays in the order of `specs`, C-contiguous and of the stored type.
 
-    The vendor's binding aborts the process on a wrong type and reads out of bounds on a wrong shape: neither reaches it.
+    The vendor's binding aborts the process on a wrong type and reads out of bounds on a wrong shape.
     Raises ModelRejected naming the tensor.
     """
     unknown = sorted(set(tensors) - {spec.name for spec in specs})

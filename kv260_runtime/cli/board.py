@@ -1,0 +1,65 @@
+"""`--board` and `--board-option`: the machine itself, a profile by name, or an installed emulation by name."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from kv260_runtime.boards import BoardSession, HardwareBoard, installed_boards, open_installed_board
+from kv260_runtime.cli.options import name_value_pairs
+from kv260_runtime.errors import BoardUnavailable, ExitCode, KvbenchError
+from telemetry.boards import BoardProfile, board_names, detect_board, load_board
+from telemetry.files import SystemFiles
+
+AUTO = "auto"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options that say where to measure."""
+    parser.add_argument(
+        "--board",
+        default=AUTO,
+        metavar="NAME",
+        help="auto: the board this runs on; virtual: an emulated KV260; a profile's name, or a YAML file of your own "
+        "(default: auto)",
+    )
+    parser.add_argument(
+        "--board-option",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="an option of an emulated board, e.g. seed=7 or fault=dpu-timeout@3; may be repeated",
+    )
+
+
+def open_board(name: str, option_words: list[str]) -> tuple[BoardSession, BoardProfile]:
+    """The board called `name`, ready, with its profile. Nothing falls back: an unknown machine ends here.
+
+    Raises BoardUnavailable in one line.
+    """
+    options = name_value_pairs(option_words)
+    if name in installed_boards():
+        board = _installed(name, options)
+        return board, load_board(board.profile)
+    if options:
+        raise KvbenchError(f"--board-option: the board {name!r} has no options", ExitCode.USAGE)
+    if name == AUTO:
+        detected = detect_board(SystemFiles(), Path("/"))
+        if detected is None:
+            known = ", ".join(board_names())
+            raise BoardUnavailable(
+                f"this machine is no board with a profile (known: {known}); name one with --board, "
+                "or measure an emulated KV260 with --board virtual"
+            )
+        return HardwareBoard(detected.name, detected.title), detected
+    profile = load_board(name)
+    return HardwareBoard(profile.name, profile.title), profile
+
+
+def _installed(name: str, options: dict[str, str]) -> BoardSession:
+    try:
+        return open_installed_board(name, options)
+    except (ValueError, LookupError, OSError) as error:
+        if isinstance(error, KvbenchError):
+            raise
+        raise KvbenchError(f"--board {name}: {error}", ExitCode.UNAVAILABLE) from error

@@ -1,0 +1,110 @@
+"""`kvbench`: finds the subcommand, and turns every fault into one line and a documented exit code."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+
+from kv260_runtime.errors import ExitCode, KvbenchError
+from telemetry.errors import ConfigError, SensorNotFound, SessionError, TelemetryError
+from telemetry.version import VERSION
+
+COMMANDS: Mapping[str, tuple[str, str]] = {
+    "profile": (
+        "kv260_runtime.cli.profile",
+        "measure what compiled models cost: executions, joules, megabytes, busy time",
+    ),
+    "report": ("kv260_runtime.cli.report", "show a session that was recorded earlier, in any format"),
+}
+"""Subcommand to its module and one line of help; the module is imported only when the command is used.
+
+The module offers `add_arguments(parser)` and `run(arguments) -> int`.
+"""
+
+DESCRIPTION = """\
+Measures what a compiled neural network costs on an edge board: executions per second, joules and megabytes per
+execution, how busy the DPU and each core are.
+
+Without a board, `--board virtual` measures an emulated KV260 and says so in every result.
+"""
+
+
+def build_parser(command: str | None = None) -> argparse.ArgumentParser:
+    """The whole parser; only `command`'s module is imported, all of them if it is None."""
+    parser = argparse.ArgumentParser(
+        prog="kvbench",
+        description=DESCRIPTION,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        epilog="`kvbench COMMAND --help` explains one command; exit codes are listed in docs/exit-codes.md.",
+    )
+    parser.add_argument("--version", action="version", version=f"kvbench {VERSION}")
+    subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    for name, (module_name, summary) in COMMANDS.items():
+        subparser = subparsers.add_parser(
+            name, help=summary, description=summary[0].upper() + summary[1:] + ".",
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )  # fmt: skip
+        if command in (None, name):
+            module = import_module(module_name)
+            subparser.epilog = getattr(module, "EPILOG", None)
+            module.add_arguments(subparser)
+    return parser
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; the exit code is an ExitCode (docs/exit-codes.md)."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    try:
+        options = _parse(given)
+        module_name, _ = COMMANDS[options.command]
+        code = int(import_module(module_name).run(options))
+        sys.stdout.flush()
+        return code
+    except KvbenchError as error:
+        return _fail(str(error), error.exit_code)
+    except ConfigError as error:
+        return _fail(str(error), ExitCode.CONFIG)
+    except SensorNotFound as error:
+        return _fail(str(error), ExitCode.UNAVAILABLE)
+    except (SessionError, TelemetryError) as error:
+        return _fail(str(error), ExitCode.IO_ERROR)
+    except KeyboardInterrupt:
+        return _fail("interrupted", ExitCode.INTERRUPTED)
+    except BrokenPipeError:
+        # The reader of our output (head, less) went away, which is its right.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return ExitCode.OK
+
+
+def _parse(given: list[str]) -> argparse.Namespace:
+    """Parse, with argparse's own exit code 2 turned into EX_USAGE."""
+    command = next((word for word in given if not word.startswith("-")), None)
+    parser = build_parser(command if command in COMMANDS else "")
+    own, rest = _split_command(given)
+    try:
+        options = parser.parse_args(own)
+    except SystemExit as ending:
+        raise SystemExit(ExitCode.USAGE if ending.code == 2 else ending.code) from None
+    options.rest = rest
+    return options
+
+
+def _split_command(given: list[str]) -> tuple[list[str], list[str]]:
+    """Everything after the first `--` is an external command, options of its own included."""
+    if "--" not in given:
+        return given, []
+    cut = given.index("--")
+    return given[:cut], given[cut + 1 :]
+
+
+def _fail(message: str, code: ExitCode) -> ExitCode:
+    """One line on stderr, whatever the message holds."""
+    print(f"kvbench: {' '.join(message.split())}", file=sys.stderr)
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,49 @@
+"""Values of command-line options that several commands take, checked where they are typed."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+
+from kv260_runtime.errors import ExitCode, KvbenchError
+
+
+def number(minimum: float, maximum: float) -> Callable[[str], float]:
+    """A parser of seconds and the like between two bounds."""
+
+    def parse(text: str) -> float:
+        try:
+            value = float(text)
+        except ValueError:
+            raise argparse.ArgumentTypeError(f"{text!r} is not a number") from None
+        if not minimum <= value <= maximum:
+            raise argparse.ArgumentTypeError(f"{text} is not between {minimum:g} and {maximum:g}")
+        return value
+
+    return parse
+
+
+def whole(minimum: int, maximum: int) -> Callable[[str], int]:
+    """A parser of counts between two bounds."""
+
+    def parse(text: str) -> int:
+        try:
+            value = int(text)
+        except ValueError:
+            raise argparse.ArgumentTypeError(f"{text!r} is not a whole number") from None
+        if not minimum <= value <= maximum:
+            raise argparse.ArgumentTypeError(f"{text} is not between {minimum} and {maximum}")
+        return value
+
+    return parse
+
+
+def name_value_pairs(given: list[str]) -> dict[str, str]:
+    """`NAME=VALUE` words as a mapping."""
+    pairs = {}
+    for word in given:
+        name, equals, value = word.partition("=")
+        if not equals or not name:
+            raise KvbenchError(f"--board-option {word!r}: write NAME=VALUE", ExitCode.USAGE)
+        pairs[name] = value
+    return pairs

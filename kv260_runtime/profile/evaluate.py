@@ -1,0 +1,115 @@
+"""A session file to its result: every figure is computed from what the file holds, so that anyone can repeat it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from kv260_runtime.profile.figures import Question, measure
+from kv260_runtime.profile.records import RunFacts, run_facts
+from kv260_runtime.profile.result import Change, ModelResult, ProfileResult, RunOutcome, Summary
+from telemetry.session.reader import RunRecord, SessionReader
+from telemetry.stats import mean, sample_sd
+
+
+def evaluate(path: Path) -> ProfileResult:
+    """The result of a closed or living session file. Raises SessionError if it is none."""
+    with SessionReader(path) as source:
+        meta = source.meta()
+        subjects = meta.get("models", [])
+        streams = [{"name": one.name, "kind": one.kind, "attributes": dict(one.attributes)} for one in source.streams()]
+        outcomes = [outcome_of(source, record, subject_of(subjects, record)) for record in source.runs()]
+    models = [model_result(subject, [run for run in outcomes if run.model == subject["name"]]) for subject in subjects]
+    return ProfileResult(
+        session=str(path),
+        identity=meta.get("identity", {}),
+        plan=meta.get("plan", {}),
+        models=models,
+        changes=changes(models),
+        findings=(),
+        missing_sensors=meta.get("missing_sensors", {}),
+        streams=streams,
+        interrupted=bool(meta.get("interrupted", False)),
+    )
+
+
+def subject_of(subjects: Sequence[Mapping[str, Any]], record: RunRecord) -> Mapping[str, Any]:
+    """The subject a run is about."""
+    return next(subject for subject in subjects if subject["name"] == record.info.model)
+
+
+def facts_of(source: SessionReader, record: RunRecord) -> RunFacts:
+    """What was observed in one run."""
+    return run_facts(record.id, record.result, *source.executions(record.id))
+
+
+def question_of(source: SessionReader, record: RunRecord, subject: Mapping[str, Any]) -> Question:
+    """One run as `measure` wants it."""
+    static = subject.get("static")
+    return Question(
+        facts=facts_of(source, record),
+        trim_ns=int(record.info.attributes["trim_ns"]),
+        dpu_runs=None if static is None else int(static["dpu_runs"]),
+        source=source,
+    )
+
+
+def outcome_of(source: SessionReader, record: RunRecord, subject: Mapping[str, Any]) -> RunOutcome:
+    """One run with its figures; figures are computed for excluded runs too, and count for nothing there."""
+    question = question_of(source, record, subject)
+    return RunOutcome(
+        run_id=record.id,
+        model=record.info.model,
+        phase=record.info.phase,
+        index=record.info.index,
+        attempt=record.info.attempt,
+        kept=record.status == "kept",
+        reason=record.reason if record.status else "the run was cut short",
+        boundary=question.facts.boundary,
+        measured=measure(question),
+    )
+
+
+def model_result(subject: Mapping[str, Any], runs: Sequence[RunOutcome]) -> ModelResult:
+    """Mean and sample SD over the kept formal runs (the paper, section 2.6: spread over runs, not within one)."""
+    counted = [run for run in runs if run.kept and run.phase == "formal"]
+    names = dict.fromkeys(name for run in counted for name in run.measured.figures)
+    return ModelResult(
+        subject=subject,
+        runs=tuple(runs),
+        summaries={name: summarise(name, counted) for name in names},
+        absent=absences(counted, names),
+    )
+
+
+def summarise(name: str, runs: Sequence[RunOutcome]) -> Summary:
+    """One figure over the runs that have it."""
+    found = [run.measured.figures[name] for run in runs if name in run.measured.figures]
+    values = tuple(one.value for one in found)
+    sd = sample_sd(values) if len(values) > 1 else None
+    return Summary(name, found[0].unit, mean(values), sd, values, found[0].source)
+
+
+def absences(runs: Sequence[RunOutcome], present: Mapping[str, None]) -> dict[str, str]:
+    """Figures that no run has, each with the reason given most often."""
+    reasons: dict[str, Counter[str]] = {}
+    for run in runs:
+        for name, reason in run.measured.absent.items():
+            if name not in present:
+                reasons.setdefault(name, Counter())[reason] += 1
+    return {name: counts.most_common(1)[0][0] for name, counts in reasons.items()}
+
+
+def changes(models: Sequence[ModelResult]) -> list[Change]:
+    """Each later model against the first, figure by figure; none where the first is 0."""
+    if not models:
+        return []
+    first, *others = models
+    return [
+        Change(name, other.name, other.summaries[name].mean / base.mean)
+        for other in others
+        for name, base in first.summaries.items()
+        if name in other.summaries and base.mean
+    ]

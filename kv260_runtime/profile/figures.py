@@ -1,0 +1,282 @@
+"""The figures of one run: which windows they are about, and which streams they are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kv260_runtime.profile.records import RunFacts
+from kv260_runtime.profile.result import RunFigures
+from telemetry.errors import NotCovered, SessionError
+from telemetry.figures import busy, cpu, energy, latency, memory, power, throughput
+from telemetry.figures.figure import Figure, figure
+from telemetry.figures.throughput import ExecutionSpan
+from telemetry.model import Column, Series, Stream, Window
+from telemetry.session.reader import SessionReader
+
+MARGIN_NS = 5_000_000_000
+"""Samples this far outside a run's windows are read too, so that counters can be interpolated at their edges."""
+OBSERVER = Stream("kvbench", "self-cost", 1_000_000_000, (Column("cpu_seconds", "s", "counter"),))
+
+
+@dataclass(frozen=True)
+class Question:
+    """One run to be evaluated, with all that its figures need."""
+
+    facts: RunFacts
+    trim_ns: int
+    dpu_runs: int | None
+    """Compute-unit runs of one execution; None if unknown (external commands)."""
+    source: SessionReader
+
+    def series(self, name: str) -> Series:
+        """One stream around this run. Raises NotCovered if the session has none of that name."""
+        windows = [window for window in (self.facts.window, *self.facts.idle) if window is not None]
+        if not windows:
+            raise NotCovered("the run has no begin and end")
+        try:
+            return self.source.series(
+                name,
+                min(window.start_ns for window in windows) - MARGIN_NS,
+                max(window.end_ns for window in windows) + MARGIN_NS,
+            )
+        except SessionError as error:
+            raise NotCovered(f"no sensor gives {name!r} here") from error
+
+    def names(self, prefix: str) -> list[str]:
+        """Streams whose name begins with `prefix`."""
+        return [stream.name for stream in self.source.streams() if stream.name.startswith(prefix)]
+
+    def trimmed(self) -> Window:
+        """The run without its first and last seconds (the paper, section 2.6)."""
+        if self.facts.window is None:
+            raise NotCovered("the run has no begin and end")
+        return self.facts.window.trimmed(self.trim_ns)
+
+    def span(self) -> ExecutionSpan:
+        """The window that per-execution figures are about, with the executions in it."""
+        facts = self.facts
+        if facts.timed:
+            return throughput.whole_executions(facts.end_ns, self.trimmed())
+        if facts.window is None or facts.executions is None or facts.seconds is None:
+            raise NotCovered("the command told no number of executions")
+        return throughput.summed_frames(facts.window, facts.executions, facts.seconds)
+
+    def steady(self) -> Window:
+        """The window for shares and rates: the span where executions were timed, else the trimmed run."""
+        return self.span().window if self.facts.timed else self.trimmed()
+
+
+Answers = Iterable[tuple[str, Callable[[], "Figure | Mapping[str, Figure]"]]]
+
+
+def measure(question: Question) -> RunFigures:
+    """Every figure the run deserves; the others with their reason."""
+    figures: dict[str, Figure] = {}
+    absent: dict[str, str] = {}
+    for part in (_throughput, _latency, _busy, _power, _memory, _cpu):
+        for name, ask in part(question, figures):
+            try:
+                answer = ask()
+            except NotCovered as reason:
+                absent[name] = str(reason)
+                continue
+            figures.update({answer.name: answer} if isinstance(answer, Figure) else answer)
+    return RunFigures(figures, absent)
+
+
+def _throughput(question: Question, known: Mapping[str, Figure]) -> Answers:
+    yield "throughput", lambda: throughput.throughput(question.span())
+    yield "reciprocal_latency", lambda: throughput.reciprocal_latency(_known(known, "throughput"))
+
+
+def _latency(question: Question, _known: Mapping[str, Figure]) -> Answers:
+    facts = question.facts
+    if facts.start_ns is None or not facts.timed:
+        return
+    yield "latency_mean", lambda: latency.mean_latency(facts.start_ns, facts.end_ns, question.trimmed())
+    yield (
+        "latency",
+        lambda: {f.name: f for f in latency.percentiles(facts.start_ns, facts.end_ns, question.trimmed()).values()},
+    )
+
+
+def _busy(question: Question, _known: Mapping[str, Figure]) -> Answers:
+    names = [name for name in question.names("cu") if name == "cu"]
+    if not names:
+        yield "busy_share", lambda: busy.busy_share(question.series("cu"), "", question.steady())
+        return
+    series = _lazily(lambda: question.series("cu"))
+    units = [
+        column.name.removeprefix("status.")
+        for stream in question.source.streams()
+        if stream.name == "cu"
+        for column in stream.columns
+        if column.name.startswith("status.")
+    ]
+    for unit in units:
+        yield f"busy_share.{unit}", _for_unit(busy.busy_share, series, unit, question.steady)
+        yield f"busy_share_left_hold.{unit}", _for_unit(busy.busy_share_left_hold, series, unit, question.steady)
+        yield f"cu_runs.{unit}", _for_unit(busy.cu_runs, series, unit, lambda: _whole(question))
+
+
+def _whole(question: Question) -> Window:
+    if question.facts.window is None:
+        raise NotCovered("the run has no begin and end")
+    return question.facts.window
+
+
+def _for_unit(
+    compute: Callable[[Series, str, Window], Figure],
+    series: Callable[[], Series],
+    unit: str,
+    window: Callable[[], Window],
+) -> Callable[[], dict[str, Figure]]:
+    def ask() -> dict[str, Figure]:
+        answer = compute(series(), unit, window())
+        return {f"{answer.name}.{unit}": answer}
+
+    return ask
+
+
+def _power(question: Question, known: Mapping[str, Figure]) -> Answers:
+    rails = question.names("power.") + question.names("energy.")
+    if not rails:
+        yield "power", lambda: power.mean_watts(question.series("power"), question.steady())
+    for rail in rails:
+        yield from _rail(question, rail, known)
+
+
+def _rail(question: Question, rail: str, known: Mapping[str, Figure]) -> Answers:
+    label = rail.partition(".")[2]
+    series = _lazily(lambda: question.series(rail))
+    yield f"power.{label}", lambda: _renamed(power.mean_watts(series(), question.span().window), label)
+    yield f"idle_power.{label}", lambda: _idle_watts(series(), question, label)
+
+    def per_execution() -> dict[str, Figure]:
+        idle = known.get(f"idle_power.{label}")
+        found = energy.per_execution_over(series(), question.span(), None if idle is None else idle.value)
+        both = [found.total] if found.above_idle is None else [found.total, found.above_idle]
+        return {f"{one.name}.{label}": one for one in both}
+
+    yield f"energy_per_execution.{label}", per_execution
+    yield (
+        f"throughput_per_watt.{label}",
+        lambda: _renamed(throughput.per_watt(_known(known, "throughput"), _known(known, f"power.{label}")), label),
+    )
+
+
+def _idle_watts(series: Series, question: Question, label: str) -> Figure:
+    """Mean power of the idle before and after the run, each without what its edges smear into it."""
+    trim_ns = power.least_trim_ns(series.stream)
+    windows = [window.trimmed(trim_ns) for window in question.facts.idle]
+    windows = [window for window in windows if window.seconds > 0]
+    if not windows:
+        raise NotCovered("no idle was kept before or after the run (--idle 0)")
+    found = [power.mean_watts(series, window) for window in windows]
+    seconds = [window.seconds for window in windows]
+    value = float(np.average([one.value for one in found], weights=seconds))
+    return figure("idle_power", value, found[0].quality.noting(f"idle means: {question.facts.idle_kind}"), part=label)
+
+
+def _memory(question: Question, known: Mapping[str, Figure]) -> Answers:
+    if not question.names("apm"):
+        yield "bandwidth", lambda: memory.bandwidth(question.series("apm"), question.steady())
+        return
+    series = _lazily(lambda: question.series("apm"))
+    yield "bandwidth", lambda: _by_name(memory.bandwidth(series(), question.steady()))
+    yield "idle_bandwidth", lambda: _idle_bandwidth(series(), question)
+    yield "bytes_per_execution", lambda: _bytes_per_execution(series(), question)
+
+    def above_idle() -> dict[str, Figure]:
+        return {
+            f"bytes_above_idle_per_execution.{way}": memory.above_idle(
+                _known(known, f"bytes_per_execution.{way}"),
+                _known(known, f"idle_bandwidth.{way}"),
+                _known(known, "throughput"),
+            )
+            for way in ("read", "write", "total")
+        }
+
+    yield "bytes_above_idle_per_execution", above_idle
+
+
+def _bytes_per_execution(series: Series, question: Question) -> dict[str, Figure]:
+    """Over whole executions where they were timed; else mean bandwidth over throughput (Eq. 23)."""
+    if question.facts.timed:
+        return _by_name(memory.bytes_per_execution_over(series, question.span()))
+    window, rate = question.trimmed(), question.span().per_second
+    return _by_name(memory.bytes_per_execution_over(series, ExecutionSpan(window, rate * window.seconds)))
+
+
+def _idle_bandwidth(series: Series, question: Question) -> dict[str, Figure]:
+    """Bandwidth of the idle before and after, averaged by length: what moves without any execution."""
+    period_ns = series.stream.period_ns
+    windows = [window.trimmed(period_ns) for window in question.facts.idle]
+    windows = [window for window in windows if window.end_ns - window.start_ns >= 2 * period_ns]
+    if not windows:
+        raise NotCovered("no idle long enough was kept before or after the run (--idle)")
+    found = [memory.bandwidth(series, window) for window in windows]
+    seconds = [window.seconds for window in windows]
+    answer = {}
+    for way, first in found[0].items():
+        value = float(np.average([one[way].value for one in found], weights=seconds))
+        answer[f"idle_bandwidth.{way}"] = figure("idle_bandwidth", value, first.quality, part=way)
+    return answer
+
+
+def _cpu(question: Question, known: Mapping[str, Figure]) -> Answers:
+    series = _lazily(lambda: question.series("cpu"))
+    yield "system_share", lambda: cpu.system_share(series(), question.steady())
+    yield "system_share_of_intervals", lambda: cpu.system_share_of_intervals(series(), question.steady())
+    yield "core_share", lambda: _by_name(cpu.core_shares(series(), question.steady()))
+    yield "observer_seconds", lambda: _observers(question)
+
+    def net() -> Figure:
+        observers = [one for name, one in known.items() if name.startswith("observer_seconds.")]
+        if not observers:
+            raise NotCovered("the observer's own cost is unknown")
+        return cpu.system_share_net(
+            _known(known, "system_share"), observers, len(cpu.cores(series())), question.steady()
+        )
+
+    yield "system_share_net", net
+
+
+def _observers(question: Question) -> dict[str, Figure]:
+    t_ns, seconds = question.source.observer_cost()
+    own = Series(OBSERVER, t_ns, np.zeros_like(t_ns), {"cpu_seconds": seconds})
+    window = question.steady()
+    return {
+        "observer_seconds.recorder": cpu.observer_seconds(question.series("observer"), window),
+        "observer_seconds.kvbench": cpu.observer_seconds(own, window),
+    }
+
+
+def _known(known: Mapping[str, Figure], name: str) -> Figure:
+    if name not in known:
+        raise NotCovered(f"there is no {name}")
+    return known[name]
+
+
+def _renamed(answer: Figure, part: str) -> dict[str, Figure]:
+    return {f"{answer.name}.{part}": answer}
+
+
+def _by_name(answers: Mapping[Any, Figure]) -> dict[str, Figure]:
+    return {answer.name: answer for answer in answers.values()}
+
+
+def _lazily(read: Callable[[], Series]) -> Callable[[], Series]:
+    """Read a stream once, when first asked for."""
+    kept: list[Series] = []
+
+    def ask() -> Series:
+        if not kept:
+            kept.append(read())
+        return kept[0]
+
+    return ask

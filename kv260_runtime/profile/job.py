@@ -1,0 +1,224 @@
+"""Drives one profile: a recorder for the whole session, runs one after another, each judged before the next."""
+
+from __future__ import annotations
+
+import os
+import resource
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from telemetry.recording import RecorderPlan, Recording
+
+from kv260_runtime.boards import BoardSession
+from kv260_runtime.errors import ExitCode, KvbenchError
+from kv260_runtime.profile.evaluate import question_of
+from kv260_runtime.profile.figures import measure
+from kv260_runtime.profile.identity import identify
+from kv260_runtime.profile.plan import Order, PlannedRun, plan_runs
+from kv260_runtime.profile.progress import Progress
+from kv260_runtime.profile.records import observation_json
+from kv260_runtime.profile.subjects import Subject
+from kv260_runtime.profile.verdict import why_excluded
+from kv260_runtime.workloads import Observation, RunContext, RunRequest, open_workload
+from telemetry.boards import BoardProfile
+from telemetry.clock import Clock
+from telemetry.errors import SessionError, TelemetryError
+from telemetry.files import SystemFiles
+from telemetry.session.log import RunInfo, SessionLog
+from telemetry.session.reader import SessionReader
+
+SMOKE_NS = 5_000_000_000
+"""A smoke run loads, warms up and proves that the model runs; it need not be longer."""
+OVERHEAD_NS = 1_500_000_000
+"""What starting and ending a run takes, for the estimate of the time left."""
+COST_PERIOD_NS = 500_000_000
+
+
+@dataclass(frozen=True)
+class ProfileOptions:
+    """What the user asked for."""
+
+    runs: int
+    smoke: int
+    duration_ns: int
+    idle_ns: int
+    trim_ns: int
+    executions: int | None
+    order: Order
+    repeats: int
+    """How many excluded runs of one model may be repeated."""
+    session: Path
+
+    def as_json(self) -> dict[str, Any]:
+        """For the session's metadata."""
+        return {
+            "runs": self.runs,
+            "smoke": self.smoke,
+            "duration_seconds": self.duration_ns / 1e9,
+            "idle_seconds": self.idle_ns / 1e9,
+            "trim_seconds": self.trim_ns / 1e9,
+            "executions": self.executions,
+            "order": self.order,
+            "repeats": self.repeats,
+        }
+
+
+class ProfileJob:
+    """One session from its file's creation to its closing."""
+
+    def __init__(
+        self,
+        options: ProfileOptions,
+        subjects: Sequence[Subject],
+        board: BoardSession,
+        profile: BoardProfile,
+        clock: Clock,
+        progress: Progress,
+    ) -> None:
+        self._options = options
+        self._subjects = subjects
+        self._board = board
+        self._profile = profile
+        self._clock = clock
+        self._progress = progress
+        self._repeats = [options.repeats] * len(subjects)
+        self._cost_due_ns = 0
+
+    def run(self) -> None:
+        """Make all runs. A KeyboardInterrupt ends the job after the present run is written down as interrupted.
+
+        Raises KvbenchError if the session cannot be created or the recorder cannot live.
+        """
+        self._log = _create(self._options.session, self._clock)
+        try:
+            self._describe()
+            self._recording = self._start_recorder()
+            try:
+                self._make_runs()
+            except KeyboardInterrupt:
+                self._log.put_meta("interrupted", True)
+                raise
+            finally:
+                self._recording.stop()
+        finally:
+            self._log.close()
+
+    def _describe(self) -> None:
+        environment = self._environment()
+        self._log.put_meta("identity", identify(self._board, SystemFiles(), environment))
+        self._log.put_meta("plan", self._options.as_json())
+        self._log.put_meta("models", [subject.as_json() for subject in self._subjects])
+
+    def _start_recorder(self) -> Recording:
+        plan = RecorderPlan(
+            root=str(self._board.root),
+            board=self._profile,
+            session=str(self._options.session),
+            files=self._board.files,
+        )
+        try:
+            recording = Recording.start(plan)
+        except TelemetryError as error:
+            raise KvbenchError(str(error), ExitCode.UNAVAILABLE) from error
+        self._log.put_meta("missing_sensors", dict(recording.ready.missing))
+        self._log.put_meta("recorder", {"realtime": recording.ready.realtime, "streams": recording.ready.streams})
+        for kind, reason in recording.ready.missing.items():
+            self._progress.note(f"no {kind}: {reason}")
+        return recording
+
+    def _environment(self) -> Mapping[str, str]:
+        return {**os.environ, **self._board.environment}
+
+    def _make_runs(self) -> None:
+        options = self._options
+        queue = [(planned, 0) for planned in plan_runs(len(self._subjects), options.runs, options.smoke, options.order)]
+        while queue:
+            self._progress.expect(sum(self._length_ns(planned) for planned, _ in queue))
+            planned, attempt = queue.pop(0)
+            if self._make_run(planned, attempt) or not self._may_repeat(planned):
+                continue
+            # At once, so that a repeated run keeps its neighbours of the other models.
+            queue.insert(0, (planned, attempt + 1))
+
+    def _may_repeat(self, planned: PlannedRun) -> bool:
+        if self._repeats[planned.model] == 0:
+            return False
+        self._repeats[planned.model] -= 1
+        return True
+
+    def _length_ns(self, planned: PlannedRun) -> int:
+        return self._request(planned).duration_ns + 2 * self._options.idle_ns + OVERHEAD_NS
+
+    def _request(self, planned: PlannedRun) -> RunRequest:
+        options = self._options
+        smoke = planned.phase == "smoke"
+        return RunRequest(
+            duration_ns=min(options.duration_ns, SMOKE_NS) if smoke else options.duration_ns,
+            executions=None if smoke else options.executions,
+            idle_ns=options.idle_ns,
+        )
+
+    def _make_run(self, planned: PlannedRun, attempt: int) -> bool:
+        """One run, judged and written down; True if it counts."""
+        subject = self._subjects[planned.model]
+        info = RunInfo(subject.name, planned.phase, planned.index, attempt, {"trim_ns": self._options.trim_ns})
+        run_id = self._log.start_run(info)
+        self._progress.begin(_label(subject.name, planned, attempt), self._length_ns(planned))
+        try:
+            observed = open_workload(subject.spec).run(
+                self._request(planned), RunContext(self._clock, self._environment(), self._tick)
+            )
+        except KeyboardInterrupt:
+            self._log.end_run(run_id, "excluded", "interrupted", None)
+            self._progress.end("interrupted")
+            raise
+        reason = self._judge(run_id, observed, planned)
+        self._log.end_run(run_id, "excluded" if reason else "kept", reason, observation_json(observed))
+        self._progress.end(f"excluded: {reason}" if reason else "kept" if planned.phase == "formal" else "done")
+        return reason is None
+
+    def _judge(self, run_id: int, observed: Observation, planned: PlannedRun) -> str | None:
+        """Write down what was observed, then compute the run's figures as anyone reading the file would."""
+        for marker in observed.markers:
+            self._log.marker(run_id, marker)
+        if observed.end_ns is not None:
+            self._log.executions(run_id, observed.start_ns, observed.end_ns)
+        self._note_cost()
+        if observed.failure is not None or planned.phase == "smoke":
+            return observed.failure
+        died = self._recording.poll()
+        if died is not None:
+            raise KvbenchError(f"the recorder ended: {died}", ExitCode.SOFTWARE)
+        self._recording.flush()
+        self._log.end_run(run_id, "excluded", None, observation_json(observed))
+        with SessionReader(self._options.session) as source:
+            record = next(record for record in source.runs() if record.id == run_id)
+            subject = self._subjects[planned.model].as_json()
+            measured = measure(question_of(source, record, subject))
+        return why_excluded(observed, measured, self._recording.ready.streams)
+
+    def _tick(self, phase: str) -> None:
+        self._progress.phase(phase)
+        if self._clock.now_ns() >= self._cost_due_ns:
+            self._note_cost()
+
+    def _note_cost(self) -> None:
+        """Note what this process has used so far; the recorder notes its own."""
+        now_ns = self._clock.now_ns()
+        usage = resource.getrusage(resource.RUSAGE_SELF)
+        self._log.observer_cost(now_ns, usage.ru_utime + usage.ru_stime)
+        self._cost_due_ns = now_ns + COST_PERIOD_NS
+
+
+def _create(path: Path, clock: Clock) -> SessionLog:
+    try:
+        return SessionLog.create(path, clock)
+    except SessionError as error:
+        raise KvbenchError(str(error), ExitCode.CANNOT_CREATE) from error
+
+
+def _label(name: str, planned: PlannedRun, attempt: int) -> str:
+    again = f" (repeat {attempt})" if attempt else ""
+    return f"{name} {planned.phase} {planned.index + 1}{again}"

@@ -1,0 +1,105 @@
+"""What a profile comes to: values only, computed by `evaluate`, written by `kv260_runtime.report`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from telemetry.figures.figure import Figure
+from telemetry.findings import Finding
+
+
+@dataclass(frozen=True)
+class RunFigures:
+    """The figures of one run, and why others are absent."""
+
+    figures: Mapping[str, Figure]
+    absent: Mapping[str, str]
+    """Figure name to the reason it does not exist."""
+    findings: tuple[Finding, ...] = ()
+
+
+@dataclass(frozen=True)
+class RunOutcome:
+    """One run with what came of it."""
+
+    run_id: int
+    model: str
+    phase: str
+    index: int
+    attempt: int
+    kept: bool
+    reason: str | None
+    """Why the run does not count."""
+    boundary: str
+    measured: RunFigures
+
+
+@dataclass(frozen=True)
+class Summary:
+    """One figure over the kept formal runs of one model."""
+
+    name: str
+    unit: str
+    mean: float
+    sd: float | None
+    """Sample standard deviation over runs; None for a single run."""
+    values: tuple[float, ...]
+    """One value a run, unrounded, in the order of runs."""
+    source: str
+
+
+@dataclass(frozen=True)
+class ModelResult:
+    """One model's figures."""
+
+    subject: Mapping[str, Any]
+    """As recorded: name, path, digest, static facts."""
+    runs: tuple[RunOutcome, ...]
+    summaries: Mapping[str, Summary]
+    absent: Mapping[str, str]
+    """Figures that no kept run has, with the reason most runs give."""
+
+    @property
+    def name(self) -> str:
+        """The model's name in this session."""
+        return str(self.subject["name"])
+
+    @property
+    def kept(self) -> int:
+        """How many formal runs count."""
+        return sum(run.kept and run.phase == "formal" for run in self.runs)
+
+    @property
+    def excluded(self) -> tuple[RunOutcome, ...]:
+        """Formal and smoke runs that failed or were measured badly, in order."""
+        return tuple(run for run in self.runs if not run.kept and run.reason)
+
+
+@dataclass(frozen=True)
+class Change:
+    """How one figure of one model differs from the first model's."""
+
+    name: str
+    model: str
+    ratio: float
+    """Mean of this model / mean of the first."""
+
+
+@dataclass(frozen=True)
+class ProfileResult:
+    """A whole session."""
+
+    session: str
+    """Path of the session file."""
+    identity: Mapping[str, Any]
+    plan: Mapping[str, Any]
+    models: Sequence[ModelResult]
+    changes: Sequence[Change]
+    findings: Sequence[Finding] = ()
+    missing_sensors: Mapping[str, str] = field(default_factory=dict)
+    """Sensor kind to why the recorder could not open it."""
+    streams: Sequence[Mapping[str, Any]] = ()
+    """What was recorded: name, kind and attributes (chip, what a rail covers) of each stream."""
+    interrupted: bool = False
