@@ -15,6 +15,8 @@ from telemetry.files import Files
 from telemetry.version import VERSION
 
 QUERY_TIMEOUT_SECONDS = 20
+PLAUSIBLE_CELSIUS = (-55.0, 150.0)
+"""Drivers answer with sentinels such as -256 where a sensor is off."""
 PACKAGES = ("numpy", "protobuf", "msgspec", "psutil")
 
 
@@ -73,7 +75,9 @@ def temperatures(files: Files, root: Path) -> dict[str, float]:
     for name in _names(files, base):
         kind, milli = _text(files, base / name / "type"), _text(files, base / name / "temp")
         if name.startswith("thermal_zone") and kind and milli and milli.lstrip("-").isdigit():
-            found[kind] = int(milli) / 1000
+            celsius = int(milli) / 1000
+            if PLAUSIBLE_CELSIUS[0] <= celsius <= PLAUSIBLE_CELSIUS[1]:
+                found[kind] = celsius
     return found
 
 
