@@ -36,7 +36,7 @@ def test_a_line_per_execution_gives_completions():
 
 
 def test_begin_and_end_lines_make_the_window_and_a_group_gives_the_count():
-    code = "print('warm'); print('GO'); print('did 12 frames'); print('STOP')"
+    code = "import time; print('GO', flush=True); time.sleep(0.05); print('did 12 frames'); print('STOP')"
 
     observed = run_python(code, begin="^GO$", end="^STOP$", count=r"did (\d+) frames")
 
