@@ -45,6 +45,12 @@ READERS: Mapping[str, str] = {
     "proc-stat": "telemetry.readers.proc_stat:open_readers",
     "apm": "telemetry.readers.apm:open_readers",
     "hwmon-power": "telemetry.readers.hwmon_power:open_readers",
+    "rapl": "telemetry.readers.rapl:open_readers",
+    "battery": "telemetry.readers.battery:open_readers",
+    "thermal": "telemetry.readers.thermal:open_readers",
+    "cpufreq": "telemetry.readers.cpufreq:open_readers",
+    "gpu-load": "telemetry.readers.gpu_load:open_readers",
+    "self-cost": "telemetry.readers.self_cost:open_readers",
 }
 """Kind of sensor to `module:callable`; the module also offers `Options`, a frozen msgspec struct."""
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
@@ -23,7 +26,7 @@ MILLI = 1e-3
 VOLTS_MAX = 1000.0
 AMPERES_MAX = 1000.0
 """Beyond any board here: a sentinel such as 4294967295 mV must not hide in a product with 0 A."""
-CHANNELS_MAX = 9
+CHANNELS_MAX = 8
 SOURCES = (
     ("power", ("power{}_input",)),
     ("power", ("power{}_average",)),
@@ -56,7 +59,9 @@ class Rail(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     boundary: str
     """The name of the rail that stands beside every figure, e.g. `SOM 5 V rail`."""
     label: str | None = None
-    """The text of inN_label or powerN_label where a chip has several channels."""
+    """The text of inN_label or powerN_label, for a chip with several channels."""
+    channel: Annotated[int, msgspec.Meta(ge=1, le=CHANNELS_MAX)] | None = None
+    """The N of its files, for a chip with several channels and no labels."""
     gain_u: NotNegative | None = None
     """Relative standard uncertainty of the gain."""
     offset_u_watts: NotNegative | None = None
@@ -73,7 +78,10 @@ class Rail(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Options(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The rails to record."""
 
-    rails: tuple[Rail, ...]
+    rails: tuple[Rail, ...] = ()
+    """All of them must be there."""
+    other_chips: tuple[str, ...] = ()
+    """Patterns for the names of chips with a power file that are recorded too, though nobody says what they cover."""
 
 
 class PowerReader:
@@ -86,11 +94,11 @@ class PowerReader:
         self._root = root
         self._rail = rail
         chip, rule = self._find()
-        sources = power_files(files, chip, rail.label)
-        if sources is None:
-            what = f"labelled {rail.label}" if rail.label else "of power, or of volts and amperes"
-            raise SensorNotFound(f"{chip.folder} ({chip.name}) has no channel {what}")
-        self._sources = [SensorFile(files, partial(self._locate, name)) for name in sources]
+        channel = next((c for c in channels(files, chip) if _is_wanted(c, rail)), None)
+        if channel is None:
+            wanted = rail.label or rail.channel or "with power, or with volts and amperes"
+            raise SensorNotFound(f"rail {rail.name}: {chip.folder} ({chip.name}) has no channel {wanted}")
+        self._sources = [SensorFile(files, partial(self._locate, name)) for name in channel.sources]
         self.attributes: Mapping[str, str] = self._describe(chip, rule)
 
     def read(self) -> tuple[float]:
@@ -142,25 +150,66 @@ class PowerReader:
         return {key: str(value) for key, value in facts.items() if value is not None}
 
 
-def power_files(files: Files, chip: Chip, label: str | None) -> list[str] | None:
-    """The power file, or the files of volts and amperes, of the channel labelled `label` (of the first, if None).
+@dataclass(frozen=True)
+class Channel:
+    """One quantity of power that a chip offers."""
+
+    number: int
+    label: str | None
+    sources: tuple[str, ...]
+    """The power file, or the files of volts and amperes."""
+
+
+def channels(files: Files, chip: Chip) -> Iterator[Channel]:
+    """The channels of a chip, those with a power file first.
 
     Only `input` and `average` are readings; `power1_crit` and its like are limits.
     """
     present = set(names(files, chip.folder))
     for kind, sources in SOURCES:
-        for number in range(1, CHANNELS_MAX):
-            wanted = [source.format(number) for source in sources]
-            if present.issuperset(wanted) and _labelled(files, chip, f"{kind}{number}", label):
-                return wanted
-    return None
-
-
-def _labelled(files: Files, chip: Chip, channel: str, label: str | None) -> bool:
-    return label is None or text(files, chip.folder / f"{channel}_label") == label
+        for number in range(1, CHANNELS_MAX + 1):
+            wanted = tuple(source.format(number) for source in sources)
+            if present.issuperset(wanted):
+                yield Channel(number, text(files, chip.folder / f"{kind}{number}_label"), wanted)
 
 
 def open_readers(files: Files, root: Path, options: Mapping[str, Any]) -> list[tuple[str, Reader]]:
-    """One stream `power.RAIL` for each rail asked for; all of them must be there."""
-    rails = decode(Options, options, "hwmon-power").rails
+    """One stream `power.RAIL` with the column `watts` for each rail."""
+    chosen = decode(Options, options, "hwmon-power")
+    rails = [*chosen.rails, *_undescribed(files, root, chosen.other_chips)]
+    if not rails:
+        raise SensorNotFound(f"no hwmon chip with power is called {' or '.join(chosen.other_chips) or 'anything'}")
     return [(f"power.{rail.name}", PowerReader(files, root, rail)) for rail in rails]
+
+
+def _is_wanted(channel: Channel, rail: Rail) -> bool:
+    return rail.label in (None, channel.label) and rail.channel in (None, channel.number)
+
+
+def _undescribed(files: Files, root: Path, patterns: tuple[str, ...]) -> Iterator[Rail]:
+    """A rail for each channel of the chips that fit `patterns`, named after chip and label.
+
+    Volts times amperes are taken only where a chip has no power file and labels the channel: other chips show voltages
+    and currents that have nothing to do with each other.
+    """
+    taken: set[str] = set()
+    for chip in chips(files, root):
+        if not any(fnmatchcase(chip.name, pattern) for pattern in patterns):
+            continue
+        offered = list(channels(files, chip))
+        with_power = [channel for channel in offered if len(channel.sources) == 1]
+        for channel in with_power or [channel for channel in offered if channel.label]:
+            label = channel.label or f"power{channel.number}"
+            name = stem = re.sub("[^a-z0-9]+", "_", f"{chip.name} {label}".lower()).strip("_")
+            repeat = 1
+            while name in taken:
+                repeat += 1
+                name = f"{stem}_{repeat}"
+            taken.add(name)
+            yield Rail(
+                name=name,
+                chips=(ChipRule(chip.name, chip.device.as_posix() if chip.device else None),),
+                channel=channel.number,
+                covers="unknown: no profile describes this chip",
+                boundary=f"{chip.name} {label}",
+            )
