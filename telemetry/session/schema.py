@@ -56,10 +56,11 @@ def create(path: Path) -> sqlite3.Connection:
         path.open("xb").close()
         connection = _connect(path, "rw")
         connection.execute("PRAGMA journal_mode=WAL")
-        connection.execute("PRAGMA synchronous=NORMAL")
+        _settle(connection)
         connection.executescript(
             f"BEGIN; {TABLES} PRAGMA application_id={APPLICATION_ID}; PRAGMA user_version={VERSION}; COMMIT;"
         )
+        connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
         return connection
 
 
@@ -95,6 +96,16 @@ def close(connection: sqlite3.Connection) -> None:
     connection.close()
 
 
+def fold_log(path: Path) -> None:
+    """Copy what the write-ahead log holds into the file, beside writers that go on writing."""
+    with one_line(path, "fold the log of"):
+        connection = _open(path, "rw")
+        try:
+            connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
+        finally:
+            connection.close()
+
+
 def _open(path: Path, mode: str) -> sqlite3.Connection:
     connection = _connect(path, mode)
     try:
@@ -108,8 +119,7 @@ def _open(path: Path, mode: str) -> sqlite3.Connection:
 def _check(connection: sqlite3.Connection, path: Path) -> None:
     """Refuse a file that is not a whole session of a version this program knows."""
     try:
-        # A commit then costs a write and no fsync; the log stays consistent over a kill and over a power cut.
-        connection.execute("PRAGMA synchronous=NORMAL")
+        _settle(connection)
         application, version, pages, page_bytes = (
             connection.execute(f"PRAGMA {name}").fetchone()[0]
             for name in ("application_id", "user_version", "page_count", "page_size")
@@ -129,6 +139,15 @@ def _check(connection: sqlite3.Connection, path: Path) -> None:
 def _connect(path: Path, mode: str) -> sqlite3.Connection:
     address = f"file:{quote(str(path.absolute()))}?mode={mode}"
     return sqlite3.connect(address, uri=True, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
+
+
+def _settle(connection: sqlite3.Connection) -> None:
+    """Make a commit one write to the log and no fsync: a kill loses nothing by it, a power cut only the latest commits.
+
+    Folding the log into the file does sync, so nobody who commits does it in passing.
+    """
+    connection.execute("PRAGMA synchronous=NORMAL")
+    connection.execute("PRAGMA wal_autocheckpoint=0")
 
 
 def _log_bytes(path: Path) -> int:

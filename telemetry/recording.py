@@ -1,0 +1,136 @@
+"""A recording in progress: starts a recorder process, talks to it, ends it."""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import IO
+
+import msgspec
+
+from telemetry import errors
+from telemetry.errors import SessionError, TelemetryError
+from telemetry.protocol import FLUSH, STOP, RecorderPlan, RecorderReady, Reply, StreamSummary
+
+__all__ = ["RecorderPlan", "RecorderReady", "Recording", "StreamSummary"]
+
+REPLY_SECONDS = 30.0
+"""Longer than the slowest card takes to commit; a recorder that says nothing for so long is stuck."""
+
+
+class Recording:
+    """A running recorder process; closed by `stop`, or by the end of this process."""
+
+    def __init__(self, process: subprocess.Popen[bytes], complaints: IO[bytes]) -> None:
+        self._process = process
+        self._errors = complaints
+        self.ready = RecorderReady([], {}, "", process.pid)
+        self.summary: dict[str, StreamSummary] = {}
+        """Samples, missed slots and late samples of each stream; known once stopped."""
+
+    @classmethod
+    def start(cls, plan: RecorderPlan, *, env: Mapping[str, str] | None = None) -> Recording:
+        """Start recording and return once the first samples are being taken.
+
+        `env` is added to this process's environment. Raises SensorNotFound if a required sensor is missing,
+        SessionError if the file cannot be written, TelemetryError if the recorder does not start.
+        """
+        complaints = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the process, and a pipe could fill up
+        process = subprocess.Popen(
+            [sys.executable, "-m", "telemetry.recorder"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=complaints,
+            env={**os.environ, **(env or {})},
+            # A Ctrl-C in the terminal is for the parent, which then says stop.
+            start_new_session=True,
+        )
+        recording = cls(process, complaints)
+        try:
+            ready = recording._ask(msgspec.json.encode(plan).decode()).ready
+            if ready is None:
+                raise TelemetryError("the recorder answered its plan with something else")
+        except BaseException:
+            recording._end()
+            raise
+        recording.ready = ready
+        return recording
+
+    def flush(self) -> None:
+        """Return when all that was sampled up to now can be read from the session; SessionError if it cannot."""
+        reply = self._ask(FLUSH)
+        if reply.failed:
+            raise SessionError(reply.failed)
+
+    def stop(self) -> None:
+        """End the recording and wait until its file is closed; idempotent.
+
+        Raises SessionError if the last samples could not be written.
+        """
+        if self._process.poll() is not None:
+            self._end()
+            return
+        try:
+            reply = self._ask(STOP)
+        finally:
+            self._end()
+        self.summary = reply.stopped or {}
+        if reply.failed:
+            raise SessionError(reply.failed)
+
+    def poll(self) -> str | None:
+        """None while it records, else one line on why it does not."""
+        code = self._process.poll()
+        return None if code is None else self._obituary(code)
+
+    def _ask(self, line: str) -> Reply:
+        """Send one line and return the answer; raises what the recorder reports instead of one."""
+        assert self._process.stdin is not None
+        try:
+            self._process.stdin.write(line.encode() + b"\n")
+            self._process.stdin.flush()
+        except BrokenPipeError:
+            raise TelemetryError(self._obituary(self._process.wait())) from None
+        reply = msgspec.json.decode(self._line(), type=Reply)
+        if reply.failed and not (reply.flushed or reply.stopped):
+            raise getattr(errors, reply.error)(reply.failed)
+        return reply
+
+    def _line(self) -> bytes:
+        assert self._process.stdout is not None
+        descriptor, received = self._process.stdout.fileno(), b""
+        while not received.endswith(b"\n"):
+            if not select.select([descriptor], [], [], REPLY_SECONDS)[0]:
+                raise TelemetryError(
+                    f"the recorder (process {self._process.pid}) has not answered for {REPLY_SECONDS} s"
+                )
+            data = os.read(descriptor, 65536)
+            if not data:
+                raise TelemetryError(self._obituary(self._process.wait()))
+            received += data
+        return received
+
+    def _obituary(self, code: int) -> str:
+        """One line on how the recorder ended: the last one it wrote to its standard error, if any."""
+        self._errors.seek(0)
+        said = self._errors.read().decode("utf-8", "replace").strip().splitlines()
+        manner = f"was killed by {signal.Signals(-code).name}" if code < 0 else f"ended with code {code}"
+        return f"the recorder {manner}" + (f": {said[-1]}" if said else "")
+
+    def _end(self) -> None:
+        """Close the recorder's standard input, which ends it, and wait."""
+        for pipe in (self._process.stdin, self._process.stdout):
+            if pipe is not None and not pipe.closed:
+                with suppress(BrokenPipeError):
+                    pipe.close()
+        try:
+            self._process.wait(REPLY_SECONDS)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
