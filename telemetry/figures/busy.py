@@ -54,19 +54,18 @@ def busy_share_left_hold(series: Series, cu_name: str, window: Window) -> Figure
 
 
 def cu_runs(series: Series, cu_name: str, window: Window) -> Figure:
-    """Commands of the compute unit between the edges of a window that holds whole runs.
+    """Commands of the compute unit from the last sample before the window to the first one after it.
 
-    Counts completions where the driver offers them, else dispatches, which are no completion edge
+    A count over whole runs: commands in flight at an edge are counted too, so an edge inside activity is uncertain by
+    as many as there are threads. Completions are counted where the driver offers them, else dispatches
     (measurement_rules.md, Compute unit). Raises NotCovered if the counter went back (firmware reloaded).
     """
     name = f"completed.{cu_name}" if f"completed.{cu_name}" in series.values else f"usage.{cu_name}"
     counts = column(series, name)
     first = int(np.searchsorted(series.t_ns, window.start_ns, side="right")) - 1
-    last = int(np.searchsorted(series.t_ns, window.end_ns, side="right")) - 1
-    if first < 0 or last <= first:
-        raise NotCovered(
-            f"stream {series.stream.name} was not sampled before and inside the window: no CU runs to count"
-        )
+    last = int(np.searchsorted(series.t_ns, window.end_ns, side="left"))
+    if first < 0 or last >= series.t_ns.size:
+        raise NotCovered(f"stream {series.stream.name} was not sampled before and after the run: no CU runs to count")
     if np.any(np.diff(counts[first : last + 1]) < 0):
         raise NotCovered(f"counter {name} went back inside the window: the firmware was reloaded")
     found = quality(series, cut(series.t_ns, window), MAX_INTERVAL_NS)
@@ -76,43 +75,45 @@ def cu_runs(series: Series, cu_name: str, window: Window) -> Figure:
 
 def lateness_by_state(series: Series, cu_name: str, window: Window) -> LatenessByState:
     """99th percentile of lateness of busy and of idle samples (measurement_rules.md, Compute unit)."""
-    states = held_states(series, cu_name)
-    inside = (series.t_ns >= window.start_ns) & (series.t_ns <= window.end_ns)
-    late = {state: series.late_ns[inside & (states == state)] for state in (1.0, 0.0)}
-    busy, idle = (int(np.percentile(late[state], 99)) if late[state].size else None for state in (1.0, 0.0))
+    inside = slice(*np.searchsorted(series.t_ns, [window.start_ns, window.end_ns + 1]))
+    states, late = held_states(series, cu_name, inside), series.late_ns[inside]
+    busy, idle = (
+        int(np.percentile(late[states == state], 99)) if np.any(states == state) else None for state in (1.0, 0.0)
+    )
     return LatenessByState(busy, idle)
 
 
-def held_states(series: Series, cu_name: str) -> Float64Array:
-    """1.0 busy, 0.0 idle, NaN unknown or crashed, one per sample; 0x0 says nothing and holds the last state."""
+def held_states(series: Series, cu_name: str, samples: slice = slice(None)) -> Float64Array:
+    """1.0 busy, 0.0 idle, NaN unknown or crashed, one per sample of the slice.
+
+    0x0 says nothing and holds the last state, which may have been read before the slice begins.
+    """
     status = np.asarray(column(series, f"status.{cu_name}"), dtype=np.int64)
-    known = status != 0
-    latest = np.maximum.accumulate(np.where(known, np.arange(status.size), -1)) if status.size else status
-    held = status[np.maximum(latest, 0)]
+    start, stop, _ = samples.indices(status.size)
+    known_from = start
+    while known_from > 0 and status[known_from] == 0:
+        known_from -= 1
+    status = status[known_from:stop]
+    latest = np.maximum.accumulate(np.where(status != 0, np.arange(status.size), 0)) if status.size else status
+    held = status[latest]
     states = np.where(held & AP_IDLE, 0.0, 1.0)
-    states[(latest < 0) | (held == CRASHED)] = np.nan
-    return states
+    states[(held == 0) | (held == CRASHED)] = np.nan
+    return states[start - known_from :]
 
 
 def _observed(series: Series, cu_name: str, window: Window) -> tuple[Pieces, Float64Array, Quality]:
     """The pieces of the window, the state at each of their ends and their quality; refuses what is not covered."""
     pieces = cut(series.t_ns, window)
-    _refuse_crash(series, cu_name, pieces)
+    around = slice(pieces.first, pieces.first + pieces.t_ns.size)
+    if np.any(column(series, f"status.{cu_name}")[around] == CRASHED):
+        raise NotCovered(f"{cu_name} reported 0xffffffff in the window: the driver gave it up; reload the firmware")
     found = quality(series, pieces, MAX_INTERVAL_NS)
     require_covered(series, window, found, MIN_COVERED)
-    states = pieces.of(held_states(series, cu_name))
+    states = held_states(series, cu_name, around)
     if np.any(np.isnan(states)):
-        raise NotCovered(f"the state of {cu_name} is unknown at the start of the window: it has only read 0x0 so far")
+        raise NotCovered(f"the state of {cu_name} is unknown at the start of the window: it had only read 0x0 so far")
     late = lateness_by_state(series, cu_name, window)
     return pieces, states, found.noting(INCLUDES, _lateness_note(late))
-
-
-def _refuse_crash(series: Series, cu_name: str, pieces: Pieces) -> None:
-    status = column(series, f"status.{cu_name}")[pieces.first : pieces.first + pieces.t_ns.size]
-    if np.any(status == CRASHED):
-        raise NotCovered(
-            f"{cu_name} reports 0xffffffff inside the window: the driver marked it crashed; reload the firmware"
-        )
 
 
 def _lateness_note(late: LatenessByState) -> str:
