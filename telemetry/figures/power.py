@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
-from telemetry.figures.counters import increase
+from telemetry.errors import NotCovered
+from telemetry.figures.counters import column_of, increase
 from telemetry.figures.figure import Figure, figure
 from telemetry.figures.pieces import areas, column, cut, quality, require_covered
 from telemetry.model import Float64Array, Series, Stream, Window
@@ -16,6 +19,8 @@ LONGEST_IN_PERIODS = 10
 """A line between readings further apart than this many periods (or averaging times) is a guess, not a measurement."""
 MIN_COVERED = 0.99
 """What was not seen may have drawn idle power: on a KV260, 5.0 of 8.7 W, so 1 % unseen is up to 0.4 % of the energy."""
+PEAK_WATTS = 1000
+"""More than any package or module draws: how fast an energy counter can turn at most."""
 TRIM_IN_AVERAGING_TIMES = 2
 """Readings nearer to a change of load still average over it (measurement_rules.md, The power sensor)."""
 
@@ -59,7 +64,14 @@ def energy_joules(series: Series, window: Window) -> Figure:
 def _counted_joules(series: Series, window: Window) -> Figure:
     joules = increase(series, JOULES, window)
     pieces = cut(series.t_ns, window)
-    found = quality(series, pieces, LONGEST_IN_PERIODS * series.stream.period_ns)
+    wrap = column_of(series, JOULES).wrap
+    longest_ns = math.inf if wrap is None else wrap / PEAK_WATTS * 1e9
+    if int(pieces.intervals_ns.max()) > longest_ns:
+        raise NotCovered(
+            f"stream {series.stream.name} has a gap of {int(pieces.intervals_ns.max()) / 1e9:.0f} s; "
+            f"above {longest_ns / 1e9:.0f} s its energy counter may have wrapped unseen"
+        )
+    found = quality(series, pieces, longest_ns)
     return figure("energy", joules, found.noting("from an energy counter"))
 
 

@@ -106,3 +106,9 @@ def test_an_energy_counter_gives_its_increase_across_a_wrap(joule_series: Build)
     window = Window(START + 2_050 * MS, START + 8_050 * MS)
     assert power.energy_joules(series, window).value == pytest.approx(12.0)
     assert power.mean_watts(series, window).value == pytest.approx(2.0)
+
+
+def test_a_gap_in_which_an_energy_counter_could_turn_unseen_is_refused(joule_series: Build) -> None:
+    series = joule_series(grid(30, 10 * SECOND), [0, 5, 10, 15], wrap=5000)
+    with pytest.raises(NotCovered, match="gap of 10 s; above 5 s its energy counter may have wrapped unseen"):
+        power.energy_joules(series, Window(START + SECOND, START + 29 * SECOND))

@@ -1,4 +1,4 @@
-"""Conditions of a measurement worth telling, as values: what was seen, in figures, and what to do about it."""
+"""What a finding is."""
 
 from __future__ import annotations
 
