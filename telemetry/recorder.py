@@ -30,8 +30,6 @@ COMMIT_NS = 500_000_000
 """How long a sample waits for its commit; half of what a kill may cost, so that a slow commit stays inside it."""
 RETRY_NS = 10_000_000_000
 """How often a missing sensor is looked for."""
-FOLD_SECONDS = 20.0
-"""How often the write-ahead log is folded into the file."""
 SWITCH_SECONDS = 2e-4
 """How long packing may hold the interpreter while a deadline waits."""
 JOIN_SECONDS = 0.6
@@ -47,7 +45,8 @@ class Recorder:
         self._instruments = Instruments(load_files(plan.files), Path(plan.root), clock)
         self._writer: ChunkWriter | None = None
         self._threads: dict[str, threading.Thread] = {}
-        self._closing = threading.Event()
+        self._closing = False
+        self._fold_now = threading.Event()
         self._retry_ns = clock.now_ns() + RETRY_NS
         self._unwritten: str | None = None
         self._broken: str | None = None
@@ -63,7 +62,7 @@ class Recorder:
         instruments.open(plan.board)
         if plan.session is not None:
             streams = [instrument.stream for instrument in instruments.opened.values()]
-            self._writer = ChunkWriter(Path(plan.session), streams)
+            self._writer = ChunkWriter(Path(plan.session), streams, plan.ring_bytes)
         realtime, cpu = apply_realtime(plan.realtime), apply_affinity(plan.cpu)
         sys.setswitchinterval(SWITCH_SECONDS)
         # Nothing here makes cycles, and a collection would stop the loops.
@@ -82,12 +81,15 @@ class Recorder:
         if self._clock.now_ns() >= self._retry_ns:
             self._retry_ns += RETRY_NS
             self._retry()
+        if self._writer is not None and self._writer.log_is_long:
+            self._fold_now.set()
         if self.fault and not before:
             print(self.fault, file=sys.stderr, flush=True)
 
     def stop(self) -> Reply:
         """End the loops, commit, close the file."""
-        self._closing.set()
+        self._closing = True
+        self._fold_now.set()
         for sampler in self._instruments.samplers.values():
             sampler.stop()
         for thread in self._threads.values():
@@ -122,7 +124,8 @@ class Recorder:
 
     def _fold(self) -> None:
         """Fold the log beside the commits, because its fsync may take longer than a sample may wait."""
-        while not self._closing.wait(FOLD_SECONDS):
+        while self._fold_now.wait() and not self._closing:
+            self._fold_now.clear()
             try:
                 fold_log(Path(self._plan.session or ""))
             except SessionError as error:
@@ -140,6 +143,8 @@ class Requests:
         signal.set_wakeup_fd(waker)
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: None)
+        # A parent that waits for these signals with sigwait has handed down its mask.
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, (signal.SIGTERM, signal.SIGINT))
 
     def next(self, timeout_ns: int | None) -> str | None:
         """The next request within the time; None if there is none; `stop` also for a signal and for a parent gone."""

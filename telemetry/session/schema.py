@@ -78,7 +78,7 @@ def open_for_reading(path: Path) -> sqlite3.Connection:
         try:
             return _open(path, "ro")
         except sqlite3.OperationalError:
-            if _log_bytes(path):
+            if log_bytes(path):
                 raise
             # A file on a read-only medium: SQLite cannot lay its lock file beside it, and needs none.
             return _open(path, "ro&immutable=1")
@@ -104,6 +104,12 @@ def fold_log(path: Path) -> None:
             connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
         finally:
             connection.close()
+
+
+def log_bytes(path: Path) -> int:
+    """Size of the write-ahead log beside a session."""
+    log = path.with_name(path.name + "-wal")
+    return log.stat().st_size if log.exists() else 0
 
 
 def _open(path: Path, mode: str) -> sqlite3.Connection:
@@ -132,7 +138,7 @@ def _check(connection: sqlite3.Connection, path: Path) -> None:
         raise SessionError(f"{path} is not a session file (application id {application:#x})")
     if version > VERSION:
         raise SessionError(f"{path} has format {version}; this program reads up to {VERSION}: use a newer kvbench")
-    if path.stat().st_size < pages * page_bytes and not _log_bytes(path):
+    if path.stat().st_size < pages * page_bytes and not log_bytes(path):
         raise SessionError(f"{path} is truncated: {path.stat().st_size} of {pages * page_bytes} bytes")
 
 
@@ -148,8 +154,3 @@ def _settle(connection: sqlite3.Connection) -> None:
     """
     connection.execute("PRAGMA synchronous=NORMAL")
     connection.execute("PRAGMA wal_autocheckpoint=0")
-
-
-def _log_bytes(path: Path) -> int:
-    log = path.with_name(path.name + "-wal")
-    return log.stat().st_size if log.exists() else 0
