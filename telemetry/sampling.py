@@ -85,9 +85,11 @@ class Sampler:
         now_ns, sleep_until_ns, uniform = self._clock.now_ns, self._clock.sleep_until_ns, self._uniform
         heap, requests, replace = self._heap, self._requests, heapq.heapreplace
         end_ns = now_ns()
-        while True:
-            if requests and not self._heed():
-                return
+        running = self._heed()
+        while running:
+            if requests:
+                running = self._heed()
+                continue
             due_ns, index, next_ns, slot_ns, period_ns, track, read, keep = heap[0]
             if due_ns - end_ns > LONGEST_SLEEP_NS:
                 end_ns += LONGEST_SLEEP_NS
