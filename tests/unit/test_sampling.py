@@ -220,10 +220,10 @@ def test_gaps_and_readings_tile_the_time(outcomes: list[str]) -> None:
 
     track = Track("a", ScriptedReader(len(outcomes), script), MS)
     sample(ManualClock(), track)
-    read = {slot: "ok" for slot in slots(track, [begin for _, begin, _, _ in track.rows])}
+    read = dict.fromkeys(slots(track, [begin for _, begin, _, _ in track.rows]), "ok")
     for gap in track.gaps:
         first = (gap.start_ns - START) // MS
-        read.update({slot: gap.reason for slot in range(first, first + gap.missed)})
+        read.update(dict.fromkeys(range(first, first + gap.missed), gap.reason))
 
     assert [read[slot] for slot in range(len(outcomes))] == outcomes
     assert all(a.end_ns < b.start_ns or a.reason != b.reason for a, b in pairwise(track.gaps))
