@@ -154,7 +154,7 @@ def decode(message: Message, resolve: Callable[[bytes], bytes | memoryview]) -> 
     if kind == "bytes_vec":
         return kind, [resolve(item) for item in value.value]
     if kind == "map_bytes":
-        return kind, {entry.key: resolve(entry.value) for entry in value.value}
+        return kind, {entry.key: resolve(entry.value.value) for entry in value.value}
     if kind.startswith("map_"):
         vectors = kind.endswith("_vec")
         return kind, {entry.key: list(entry.value.value) if vectors else entry.value for entry in value.value}

@@ -55,7 +55,8 @@ def _value_messages() -> dict[str, Fields]:
     for number, kind in enumerate(SCALARS, start=13):
         messages[f"{kind}_vec"] = [("value", 1, f"{kind}*")]
         union.append((f"{kind}_vec", number, f"{kind}_vec"))
-    values = [(kind, f"{kind}?") for kind in MAPS] + [(f"{kind}_vec", f"{kind}_vec") for kind in MAPS_OF_VECTORS]
+    values = [(kind, "boxed_bytes" if kind == "bytes" else f"{kind}?") for kind in MAPS]
+    values += [(f"{kind}_vec", f"{kind}_vec") for kind in MAPS_OF_VECTORS]
     for number, (kind, value_type) in enumerate(values, start=22):
         messages[f"map_{kind}_entry"] = [("key", 1, "string?"), ("value", 2, value_type)]
         messages[f"map_{kind}"] = [("value", 1, f"map_{kind}_entry*")]

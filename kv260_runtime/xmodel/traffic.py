@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 from kv260_runtime.xmodel.errors import XModelError
-from kv260_runtime.xmodel.graph import Graph, Op, Subgraph
+from kv260_runtime.xmodel.estimate import estimate_traffic
+from kv260_runtime.xmodel.graph import Graph, Subgraph
 from kv260_runtime.xmodel.instructions import SAVE_REGISTERS, transferred_bytes
 
 DECODED_TARGET = "DPUCZDX8G_ISA1"
 CONTEXTS = ("CONST", "INTERFACE", "WORKSPACE")
-CONSTANTS = ("const", "const-fix")
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ def static_traffic(graph: Graph, subgraph: Subgraph) -> Traffic:
     target = subgraph.attrs.expect("dpu_name", ("string",), "")
     code = subgraph.attrs.expect("mc_code", ("bytes",), b"")
     if not code or not target.startswith(DECODED_TARGET):
-        return _estimate(graph, subgraph, len(code))
+        return Traffic(**asdict(estimate_traffic(graph, subgraph)), instruction_bytes=len(code), estimated=True)
     place = f"subgraph {subgraph.name!r}, mc_code"
     try:
         transfers = transferred_bytes(code)
@@ -78,40 +78,3 @@ def static_traffic(graph: Graph, subgraph: Subgraph) -> Traffic:
         instruction_bytes=len(code),
         estimated=False,
     )
-
-
-def _estimate(graph: Graph, subgraph: Subgraph, instruction_bytes: int) -> Traffic:
-    """Every tensor that crosses a superlayer is written once and read by each superlayer that uses it."""
-    ops = {op.name: op for op in graph.ops_of(subgraph)}
-    layer_of: dict[str, int] = {}
-    for number, layer in enumerate(subgraph.children):
-        for name in layer.all_op_names():
-            layer_of[name] = number
-    load_const = load_interface = load_workspace = 0
-    readers = _readers(ops, layer_of)
-    outputs = {tensor.name for tensor in graph.output_tensors(subgraph)}
-    save_workspace = save_interface = 0
-    for name, layers in readers.items():
-        producer = ops.get(name) or graph.op(name)
-        size_bytes = producer.tensor.size_bytes
-        if producer.type in CONSTANTS:
-            load_const += size_bytes
-        elif name not in ops:
-            load_interface += size_bytes * len(layers)
-        else:
-            away = layers - {layer_of.get(name, name)}
-            load_workspace += size_bytes * len(away)
-            save_workspace += size_bytes if away and producer.tensor.name not in outputs else 0
-    save_interface = sum(op.tensor.size_bytes for op in ops.values() if op.tensor.name in outputs)
-    return Traffic(
-        load_const, load_interface, load_workspace, save_workspace, save_interface, instruction_bytes, estimated=True
-    )
-
-
-def _readers(ops: dict[str, Op], layer_of: dict[str, int]) -> dict[str, set[int | str]]:
-    """Producer to the superlayers that read it; an operator outside every superlayer is one of its own."""
-    readers: dict[str, set[int | str]] = {}
-    for op in ops.values():
-        for producer in op.producers():
-            readers.setdefault(producer, set()).add(layer_of.get(op.name, op.name))
-    return readers

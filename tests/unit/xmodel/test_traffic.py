@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from kv260_runtime.xmodel import read_xmodel, static_traffic
+from kv260_runtime.xmodel.estimate import estimate_traffic
 from kv260_runtime.xmodel.instructions import transferred_bytes
 
 
@@ -37,6 +38,18 @@ def test_another_instruction_set_is_estimated_and_says_so(shared_dir: Path, name
     assert traffic.estimated
     assert traffic.load_interface_bytes > 0
     assert traffic.save_interface_bytes > 0
+
+
+@pytest.mark.shared
+def test_the_estimate_is_within_8_percent_of_every_decoded_total(shared_dir: Path) -> None:
+    with (shared_dir / "xmodels" / "static_traffic.tsv").open(newline="") as table:
+        rows = list(csv.DictReader(table, delimiter="\t"))
+    for row in rows:
+        graph = read_xmodel(shared_dir / "xmodels" / row["file"])
+        estimate = estimate_traffic(graph, graph.on_device("DPU")[int(row["dpu_subgraph"])])
+        decoded = sum(int(value) for name, value in row.items() if name.endswith("_bytes"))
+        assert sum(vars(estimate).values()) == pytest.approx(decoded, rel=0.08), row["file"]
+        assert estimate.load_const_bytes == int(row["load_const_bytes"])
 
 
 def test_one_load_and_one_save_count_length_times_channels_of_their_register() -> None:
