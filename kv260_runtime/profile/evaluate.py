@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from kv260_runtime.profile.figures import Question, measure
+from kv260_runtime.profile.findings import run_findings, session_findings
 from kv260_runtime.profile.records import RunFacts, run_facts
-from kv260_runtime.profile.result import Change, ModelResult, ProfileResult, RunOutcome, Summary
+from kv260_runtime.profile.result import Change, ModelResult, ProfileResult, RunFigures, RunOutcome, Summary
 from telemetry.session.reader import RunRecord, SessionReader
 from telemetry.stats import mean, sample_sd
 
@@ -28,7 +30,7 @@ def evaluate(path: Path) -> ProfileResult:
         plan=meta.get("plan", {}),
         models=models,
         changes=changes(models),
-        findings=(),
+        findings=session_findings(models),
         missing_sensors=meta.get("missing_sensors", {}),
         streams=streams,
         interrupted=bool(meta.get("interrupted", False)),
@@ -53,7 +55,15 @@ def question_of(source: SessionReader, record: RunRecord, subject: Mapping[str, 
         trim_ns=int(record.info.attributes["trim_ns"]),
         dpu_runs=None if static is None else int(static["dpu_runs"]),
         source=source,
+        threads=int(subject.get("threads", 1)),
+        static_bytes=None if not static or static["estimated"] else static["read_bytes"] + static["write_bytes"],
     )
+
+
+def measured_run(question: Question) -> RunFigures:
+    """The figures of one run with its findings."""
+    measured = measure(question)
+    return replace(measured, findings=run_findings(question, measured))
 
 
 def outcome_of(source: SessionReader, record: RunRecord, subject: Mapping[str, Any]) -> RunOutcome:
@@ -68,7 +78,7 @@ def outcome_of(source: SessionReader, record: RunRecord, subject: Mapping[str, A
         kept=record.status == "kept",
         reason=record.reason if record.status else "the run was cut short",
         boundary=question.facts.boundary,
-        measured=measure(question),
+        measured=measured_run(question),
     )
 
 

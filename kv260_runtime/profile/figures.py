@@ -31,6 +31,9 @@ class Question:
     dpu_runs: int | None
     """Compute-unit runs of one execution; None if unknown (external commands)."""
     source: SessionReader
+    threads: int = 1
+    static_bytes: int | None = None
+    """Bytes one execution must move by the file's instructions; None if unknown or only estimated."""
 
     def series(self, name: str) -> Series:
         """One stream around this run. Raises NotCovered if the session has none of that name."""

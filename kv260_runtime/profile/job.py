@@ -9,12 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from telemetry.recording import RecorderPlan, Recording
-
 from kv260_runtime.boards import BoardSession
 from kv260_runtime.errors import ExitCode, KvbenchError
-from kv260_runtime.profile.evaluate import question_of
-from kv260_runtime.profile.figures import measure
+from kv260_runtime.profile.evaluate import measured_run, question_of
 from kv260_runtime.profile.identity import identify
 from kv260_runtime.profile.plan import Order, PlannedRun, plan_runs
 from kv260_runtime.profile.progress import Progress
@@ -26,6 +23,7 @@ from telemetry.boards import BoardProfile
 from telemetry.clock import Clock
 from telemetry.errors import SessionError, TelemetryError
 from telemetry.files import SystemFiles
+from telemetry.recording import RecorderPlan, Recording
 from telemetry.session.log import RunInfo, SessionLog
 from telemetry.session.reader import SessionReader
 
@@ -196,7 +194,7 @@ class ProfileJob:
         with SessionReader(self._options.session) as source:
             record = next(record for record in source.runs() if record.id == run_id)
             subject = self._subjects[planned.model].as_json()
-            measured = measure(question_of(source, record, subject))
+            measured = measured_run(question_of(source, record, subject))
         return why_excluded(observed, measured, self._recording.ready.streams)
 
     def _tick(self, phase: str) -> None:
