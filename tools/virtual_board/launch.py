@@ -1,0 +1,137 @@
+"""Opens the virtual board: a folder, a process that plays it, and what other processes need to use it."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import selectors
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from virtual_board.constants import Constants
+from virtual_board.errors import BoardLost
+from virtual_board.options import Options, parse_options
+from virtual_board.process import Settings, settings_line
+
+PACKAGE = Path(__file__).parent
+READY_SECONDS = 20.0
+END_SECONDS = 5.0
+
+
+class VirtualBoard:
+    """A running board; the shape of `kv260_runtime.boards.BoardSession`."""
+
+    profile = "kv260"
+    label = "virtual KV260"
+    emulated = True
+
+    def __init__(self, options: Options, asked: Mapping[str, str]) -> None:
+        self._folder = Path(tempfile.mkdtemp(prefix="kvboard-", dir=_scratch()))
+        self.root = self._folder / "root"
+        constants = Constants().drawn(options.seed, options.draw)
+        settings = Settings(
+            folder=str(self._folder),
+            seed=options.seed,
+            constants=constants.to_json(),
+            timing=options.timing,
+            log=str(options.log) if options.log else None,
+            apm=options.apm,
+            power=options.power,
+            charged=options.charged,
+            parent=os.getpid(),
+        )
+        self.environment: Mapping[str, str] = _environment(self._folder / "socket")
+        self.files: str | None = None
+        try:
+            self._process = _start(settings)
+            self.realtime: str = _await_ready(self._process)["realtime"]
+        except BaseException:
+            self.close()
+            raise
+        self.provenance: Mapping[str, Any] = {
+            "emulation": "virtual_board",
+            "seed": options.seed,
+            "options": dict(asked),
+            "constants": constants.to_json(),
+            "timing": options.timing,
+            "event_log": settings.log,
+            "realtime": self.realtime,
+        }
+
+    def close(self) -> None:
+        """End the board process and remove its folder; idempotent."""
+        process = getattr(self, "_process", None)
+        if process is not None and process.returncode is None:
+            with contextlib.suppress(OSError):
+                process.stdin.close()
+            try:
+                process.wait(END_SECONDS)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+            process.stdout.close()
+            process.stderr.close()
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def __enter__(self) -> VirtualBoard:
+        return self
+
+    def __exit__(self, *_exception: object) -> None:
+        self.close()
+
+
+def open_board(options: Mapping[str, str]) -> VirtualBoard:
+    """Open a board (docs/virtual-board.md lists the options); VirtualBoardError on a wrong one."""
+    return VirtualBoard(parse_options(options), options)
+
+
+def _scratch() -> str:
+    """Memory rather than disk, where there is any."""
+    shared = "/dev/shm"
+    return shared if os.access(shared, os.W_OK | os.X_OK) else tempfile.gettempdir()
+
+
+def _environment(socket_path: Path) -> dict[str, str]:
+    def before(folder: Path, variable: str) -> str:
+        return os.pathsep.join(filter(None, (str(folder), os.environ.get(variable))))
+
+    return {
+        "PYTHONPATH": before(PACKAGE / "vendor", "PYTHONPATH"),
+        "PATH": before(PACKAGE / "bin", "PATH"),
+        "KVBENCH_BOARD_SOCKET": str(socket_path),
+        "KVBENCH_PYTHON": sys.executable,
+    }
+
+
+def _start(settings: Settings) -> subprocess.Popen[bytes]:
+    # Its own session: Ctrl-C on the terminal is for the parent, which closes the board when it is done with it.
+    process = subprocess.Popen(
+        [sys.executable, "-m", "virtual_board.process"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    )
+    assert process.stdin is not None
+    process.stdin.write(settings_line(settings))
+    process.stdin.flush()
+    return process
+
+
+def _await_ready(process: subprocess.Popen[bytes]) -> dict[str, Any]:
+    assert process.stdout is not None and process.stderr is not None
+    with selectors.DefaultSelector() as selector:
+        selector.register(process.stdout, selectors.EVENT_READ)
+        line = process.stdout.readline() if selector.select(READY_SECONDS) else b""
+    if not line:
+        process.kill()
+        detail = process.stderr.read().decode(errors="replace").strip().rpartition("\n")[2]
+        raise BoardLost(f"the virtual board did not start: {detail or f'no answer in {READY_SECONDS:.0f} s'}")
+    ready: dict[str, Any] = json.loads(line)
+    return ready

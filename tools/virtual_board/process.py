@@ -1,0 +1,180 @@
+"""The board process: one event loop that plays the timeline until its standard input closes.
+
+`python -m virtual_board.process` reads one line of JSON (`Settings`) and answers with one line when the tree is ready.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import gc
+import json
+import os
+import random
+import selectors
+import shutil
+import signal
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from virtual_board import clock
+from virtual_board.apm import Monitor
+from virtual_board.constants import Constants
+from virtual_board.cpu import Processor
+from virtual_board.cu import ComputeUnit
+from virtual_board.engine import Engine, Parts
+from virtual_board.eventlog import FLUSH_NS, EventLog
+from virtual_board.power import PowerRail
+from virtual_board.server import Client, Server
+from virtual_board.timers import Timers
+from virtual_board.tree import add_fixed_tree
+
+PRIORITY = 30
+"""Above any sampler: hardware does not wait for software."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What the process is told."""
+
+    folder: str
+    """Holds `root` (the tree) and `socket`; removed at the end."""
+    seed: int
+    constants: dict[str, Any]
+    timing: dict[str, Any]
+    """Contents of the timing file, by model file name."""
+    log: str | None
+    apm: bool
+    power: bool
+    charged: bool
+    parent: int
+
+
+class Board:
+    """Everything emulated, and the timers that keep it going."""
+
+    def __init__(self, settings: Settings) -> None:
+        now_ns = clock.now_ns()
+        self.settings = settings
+        self.constants = Constants.from_json(settings.constants)
+        self.timers = Timers()
+        root = Path(settings.folder) / "root"
+        root.mkdir()
+        add_fixed_tree(root)
+        btime = clock.wall_ns() // 10**9 - 100_000
+        self.parts = Parts(
+            cu=ComputeUnit(root, self._generator("cu")),
+            cpu=Processor(root, self.constants, self._generator("cpu"), now_ns, btime),
+            power=PowerRail(root, self.constants, self._generator("power"), now_ns) if settings.power else None,
+            apm=Monitor(root, self.constants, self._generator("apm"), now_ns) if settings.apm else None,
+        )
+        self.log = EventLog(Path(settings.log) if settings.log else None, self._header(now_ns))
+        self.engine = Engine(self.parts, self.constants, self.timers, self.log)
+        jitter = self._generator("jitter")
+        socket_path = Path(settings.folder) / "socket"
+        self.server = Server(socket_path, self.engine, self.constants, self.timers, self.log, jitter)
+        self.server.welcome = self._welcome
+        phase_ns = self._generator("phase").randrange(self.constants.averaging_ns)
+        self.timers.at(now_ns + phase_ns, self._convert)
+        self.timers.at(now_ns + FLUSH_NS, self._flush)
+        self._conversions = 0
+
+    def close(self) -> None:
+        """End the log and let go of files."""
+        self.server.close()
+        self.log.add("end", clock.now_ns())
+        self.log.close()
+
+    def _generator(self, purpose: str) -> random.Random:
+        return random.Random(f"{self.settings.seed}/{purpose}")
+
+    def _header(self, now_ns: int) -> dict[str, Any]:
+        power = self.parts.power
+        sensor = {"gain_error": power.gain_error, "offset_watts": power.offset_watts} if power else None
+        return {
+            "seed": self.settings.seed,
+            "started_ns": now_ns,
+            "constants": self.constants.to_json(),
+            "sensor": sensor,
+            "timing": self.settings.timing,
+        }
+
+    def _welcome(self, client: Client) -> dict[str, Any]:
+        self.parts.cu.clients = len(self.server.clients)
+        return {"constants": self.constants.to_json(), "timing": self.settings.timing, "ordinal": client.ordinal}
+
+    def _convert(self, due_ns: int) -> None:
+        now_ns = clock.now_ns()
+        if self.parts.power is not None:
+            self.parts.power.convert(now_ns)
+        if self.parts.apm is not None:
+            self.parts.apm.publish(now_ns)
+        self._conversions += 1
+        if self._conversions % 2 == 0:
+            for charge in self.parts.cpu.publish(now_ns):
+                self.log.add("charge", *charge)
+            self.parts.cu.refresh()
+        next_ns = due_ns + self.constants.averaging_ns
+        if next_ns < now_ns:  # The host stood still: skip what is past, as the converter would have overwritten it.
+            next_ns += (now_ns - next_ns) // self.constants.averaging_ns * self.constants.averaging_ns
+        self.timers.at(next_ns, self._convert)
+
+    def _flush(self, due_ns: int) -> None:
+        self.log.flush()
+        self.timers.at(due_ns + FLUSH_NS, self._flush)
+
+
+def take_real_time() -> str:
+    """Ask for SCHED_FIFO; says what came of it."""
+    try:
+        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(PRIORITY))
+    except OSError as error:
+        return f"no: SCHED_FIFO {PRIORITY} refused ({error.strerror})"
+    return f"SCHED_FIFO {PRIORITY}"
+
+
+def play(board: Board, stop: Callable[[], bool]) -> None:
+    """Run the loop until `stop()`."""
+    # select() takes its timeout in microseconds; epoll and poll round to milliseconds.
+    with selectors.SelectSelector() as selector:
+        board.server.register(selector)
+        selector.register(sys.stdin.fileno(), selectors.EVENT_READ, None)
+        while not stop():
+            due_ns = board.timers.next_due_ns()
+            timeout = None if due_ns is None else max(0.0, (due_ns - clock.now_ns()) * 1e-9)
+            for key, _ in selector.select(timeout):
+                if key.data is None:
+                    if not os.read(sys.stdin.fileno(), 4096):
+                        return
+                else:
+                    key.data()
+            board.timers.run_due(clock.now_ns())
+
+
+def main() -> int:
+    """Play one board."""
+    settings = Settings(**json.loads(sys.stdin.readline()))
+    stopped: list[int] = []
+    signal.signal(signal.SIGTERM, lambda number, _frame: stopped.append(number))
+    try:
+        board = Board(settings)
+        gc.collect()
+        gc.freeze()
+        gc.disable()  # Nothing here makes reference cycles in numbers that matter, and a collection would delay a flip.
+        print(json.dumps({"ready": True, "realtime": take_real_time()}), flush=True)
+        play(board, lambda: bool(stopped))
+        board.close()
+    finally:
+        shutil.rmtree(settings.folder, ignore_errors=True)
+    return 0
+
+
+def settings_line(settings: Settings) -> bytes:
+    """What the launcher writes to the process."""
+    return json.dumps(dataclasses.asdict(settings)).encode() + b"\n"
+
+
+if __name__ == "__main__":
+    sys.exit(main())
