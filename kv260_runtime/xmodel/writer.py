@@ -145,5 +145,8 @@ def _put_item(entry: Message, kind: str, item: Value) -> None:
     if kind.endswith("_vec"):
         entry.value.SetInParent()
         entry.value.value.extend(item)
+    elif kind == "map_bytes":
+        entry.value.SetInParent()
+        entry.value.value = bytes(item)
     else:
-        entry.value = bytes(item) if kind == "map_bytes" else item
+        entry.value = item
