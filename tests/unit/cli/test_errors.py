@@ -1,0 +1,161 @@
+"""Every fault a user can cause ends in one line and a documented exit code, and leaves nothing half-written."""
+
+from __future__ import annotations
+
+import pytest
+
+from kv260_runtime.cli.main import main
+from kv260_runtime.errors import ExitCode
+from kv260_runtime.xmodel import write_xmodel
+from tests.unit.profile.small_model import small_compiled_graph
+
+
+@pytest.fixture
+def model(tmp_path):
+    path = tmp_path / "small.xmodel"
+    write_xmodel(small_compiled_graph(), path)
+    return path
+
+
+@pytest.fixture
+def fails(capsys):
+    """Run a command that must fail, and give its only line with the exit code."""
+
+    def run(*arguments):
+        try:
+            code = main([str(argument) for argument in arguments])
+        except SystemExit as ending:
+            code = ending.code
+        printed = capsys.readouterr()
+        lines = printed.err.strip().splitlines()
+        assert printed.out == ""
+        assert "Traceback" not in printed.err
+        return ExitCode(code), lines[-1]
+
+    return run
+
+
+def test_profiling_nothing_is_a_usage_error(fails):
+    code, line = fails("profile")
+
+    assert code == ExitCode.USAGE
+    assert "name a MODEL" in line
+
+
+def test_an_unknown_command_is_a_usage_error(fails):
+    code, line = fails("prolife")
+
+    assert code == ExitCode.USAGE
+    assert "prolife" in line
+
+
+@pytest.mark.parametrize("option", [["--runs", "0"], ["--duration", "nan"], ["--threads", "x"], ["--order", "random"]])
+def test_a_value_out_of_range_is_a_usage_error_that_names_it(fails, model, option):
+    code, line = fails("profile", model, *option)
+
+    assert code == ExitCode.USAGE
+    assert option[0] in line
+    assert option[1] in line
+
+
+def test_a_trim_that_leaves_nothing_is_said_before_anything_starts(fails, model):
+    code, line = fails("profile", model, "--duration", "2", "--trim", "1")
+
+    assert code == ExitCode.USAGE
+    assert "--trim 1 leaves nothing of --duration 2" in line
+
+
+def test_a_missing_model_is_named(fails, tmp_path):
+    code, line = fails("profile", tmp_path / "none.xmodel", "--board", "virtual")
+
+    assert code == ExitCode.NO_INPUT
+    assert line == f"kvbench: {tmp_path / 'none.xmodel'}: no such file"
+
+
+def test_a_truncated_model_is_refused_in_one_line(fails, tmp_path, model):
+    cut = tmp_path / "cut.xmodel"
+    cut.write_bytes(model.read_bytes()[:-7])
+
+    code, line = fails("profile", cut, "--board", "virtual")
+
+    assert code == ExitCode.BAD_DATA
+    assert str(cut) in line
+
+
+def test_a_file_that_is_no_model_is_refused_in_one_line(fails, tmp_path):
+    text = tmp_path / "notes.xmodel"
+    text.write_text("this is no XModel\n" * 100)
+
+    code, line = fails("profile", text, "--board", "virtual")
+
+    assert code == ExitCode.BAD_DATA
+    assert str(text) in line
+
+
+def test_a_machine_that_is_no_board_is_told_of_the_virtual_one_and_nothing_falls_back(fails, model, tmp_path):
+    session = tmp_path / "s.kvs"
+
+    code, line = fails("profile", model, "--out", session)
+
+    assert code == ExitCode.UNAVAILABLE
+    assert "--board virtual" in line
+    assert not session.exists()
+
+
+def test_an_unknown_board_names_the_known_ones(fails, model):
+    code, line = fails("profile", model, "--board", "kv261")
+
+    assert code == ExitCode.CONFIG
+    assert "kv260" in line
+
+
+def test_a_session_file_that_exists_is_never_overwritten(fails, model, tmp_path):
+    session = tmp_path / "s.kvs"
+    session.write_text("precious")
+
+    code, line = fails("profile", model, "--board", "virtual", "--out", session)
+
+    assert code == ExitCode.CANNOT_CREATE
+    assert str(session) in line
+    assert session.read_text() == "precious"
+
+
+def test_an_unwritable_folder_is_named(fails, model, tmp_path):
+    session = tmp_path / "no" / "such" / "folder" / "s.kvs"
+
+    code, line = fails("profile", model, "--board", "virtual", "--out", session)
+
+    assert code == ExitCode.CANNOT_CREATE
+    assert str(session) in line
+    assert not (tmp_path / "no").exists()
+
+
+def test_a_report_of_something_else_says_so(fails, tmp_path):
+    other = tmp_path / "x.kvs"
+    other.write_text("no session")
+
+    code, line = fails("report", other)
+
+    assert code == ExitCode.IO_ERROR
+    assert str(other) in line
+
+
+def test_patterns_without_a_command_are_a_usage_error(fails, model):
+    code, line = fails("profile", model, "--begin", "x")
+
+    assert code == ExitCode.USAGE
+    assert "-- COMMAND" in line
+
+
+def test_a_command_for_a_model_must_say_where_the_model_goes(fails, model):
+    code, line = fails("profile", model, "--", "true")
+
+    assert code == ExitCode.USAGE
+    assert "{model}" in line
+
+
+def test_a_bad_pattern_is_said_before_anything_starts(fails):
+    code, line = fails("profile", "--begin", "(", "--end", "x", "--board", "virtual", "--", "true")
+
+    assert code == ExitCode.USAGE
+    assert "begin pattern" in line
