@@ -16,6 +16,8 @@ from telemetry.stats import mean, sample_sd
 MOST_BATCHES = 32
 LEAST_BATCHES = 8
 """Fewer say too little about their own spread: the standard error of 8 is itself uncertain by a quarter."""
+RESEMBLANCE = 1.645
+"""The lag-1 correlation of k independent values has a standard error of 1 / sqrt(k); one-sided, at 5 %."""
 LEAST_BATCH_IN_READINGS = 10
 """A batch of fewer readings (or averaging times) is as correlated with the next as single readings are."""
 
@@ -28,18 +30,18 @@ class BatchMeans:
     standard_error: float
     batches: int
     independent: bool
-    """False if neighbouring batches still resemble each other at the smallest number of them: the error is too small."""
+    """False if neighbouring batches resemble each other at the smallest number of them: the error is too small."""
 
 
 def batch_means(values: list[float]) -> BatchMeans:
     """Standard error of the mean of equal batches, merged in pairs while neighbours resemble each other.
 
-    Neighbours resemble each other when their lag-1 correlation exceeds two of its standard errors, 2 / sqrt(k).
+    Neighbours resemble each other when their lag-1 correlation exceeds what chance gives one time in twenty.
     Source: measurement_rules.md, Energy and executions. ValueError for fewer than two batches.
     """
     while True:
         k = len(values)
-        resembling = lag_1_correlation(values) > 2 / math.sqrt(k)
+        resembling = lag_1_correlation(values) > RESEMBLANCE / math.sqrt(k)
         if not resembling or k // 2 < LEAST_BATCHES:
             return BatchMeans(mean(values), sample_sd(values) / math.sqrt(k), k, not resembling)
         values = [(values[i] + values[i + 1]) / 2 for i in range(0, k - 1, 2)]
