@@ -24,6 +24,9 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
 The module offers `add_arguments(parser)` and `run(arguments) -> int`.
 """
 
+DEBUG = "KVBENCH_DEBUG"
+"""Environment variable that shows the traceback of an internal error."""
+
 DESCRIPTION = """\
 Measures what a compiled neural network costs on an edge board: executions per second, joules and megabytes per
 execution, how busy the DPU and each core are.
@@ -77,6 +80,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # The reader of our output (head, less) went away, which is its right.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return ExitCode.OK
+    except Exception as error:  # noqa: BLE001  the top of the process: a fault of ours is one line too
+        if os.environ.get(DEBUG):
+            raise
+        return _fail(f"internal error: {type(error).__name__}: {error} (set {DEBUG}=1 to see where)", ExitCode.SOFTWARE)
 
 
 def _parse(given: list[str]) -> argparse.Namespace:

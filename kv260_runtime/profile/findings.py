@@ -98,18 +98,12 @@ def _compute_units(question: Question, figures: Mapping[str, Figure]) -> Iterato
         return
     series = question.series("cu")
     for unit in units:
-        yield from _unit(question, series, unit, figures)
+        yield from _unit(question, series, unit)
 
 
-def _unit(question: Question, series: Series, unit: str, figures: Mapping[str, Figure]) -> Iterator[Check]:
+def _unit(question: Question, series: Series, unit: str) -> Iterator[Check]:
     yield lambda: sampling.lateness_leans(busy.lateness_by_state(series, unit, question.steady()))
     yield lambda: conditions.lost_interrupt(unit, suspicion.lost_interrupts(series, unit, question.steady()))
-    yield lambda: sampling.estimates_apart(
-        f"{unit} busy",
-        figures[f"busy_share.{unit}"].value,
-        figures[f"busy_share_left_hold.{unit}"].value,
-        "left hold (Eq. 20)",
-    )
     for window in question.facts.idle:
         yield _idle(question, series, unit, window)
 

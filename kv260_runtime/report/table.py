@@ -25,12 +25,17 @@ def _head(result: ProfileResult) -> str:
     lines = [f"{identity.get('label', 'unknown board')}{emulated}", *_hardware(identity)]
     length = f"{plan['executions']} executions" if plan.get("executions") else f"{plan.get('duration_seconds', 0):g} s"
     lines.append(
-        f"{plan.get('runs')} runs of {length} each, order {plan.get('order')}, {plan.get('smoke')} smoke run(s) excluded, "
+        f"{_count(plan.get('runs', 0), 'run')} of {length}, order {plan.get('order')}, "
+        f"{_count(plan.get('smoke', 0), 'smoke run')} per model not counted, "
         f"{plan.get('idle_seconds', 0):g} s idle before and after, {plan.get('trim_seconds', 0):g} s trimmed"
     )
     boundaries = {run.boundary for model in result.models for run in model.runs if run.kept and run.phase == "formal"}
     lines += [f"boundary: {boundary}" for boundary in sorted(boundaries)]
     return "\n".join(lines)
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def _hardware(identity: Mapping[str, Any]) -> Iterator[str]:
@@ -130,7 +135,7 @@ def _notes(result: ProfileResult) -> Iterator[str]:
             f"excluded: {model.name} {run.phase} {run.index + 1}, attempt {run.attempt + 1} ({run.reason})"
             for run in model.excluded
         ]
-    notes += [f"{finding.severity}: {finding.text} {finding.advice}" for finding in result.findings]
+    notes += [f"{finding.severity}: {finding.text}; {finding.advice}" for finding in result.findings]
     if result.interrupted:
         notes.append("interrupted: the figures are of the runs made until then")
     notes.append(f"± is the sample standard deviation over runs; raw samples: {result.session}")
