@@ -40,6 +40,7 @@ class VirtualBoard:
             seed=options.seed,
             constants=constants.to_json(),
             timing=options.timing,
+            fingerprint=options.fingerprint,
             log=str(options.log) if options.log else None,
             apm=options.apm,
             power=options.power,

@@ -14,7 +14,10 @@ from virtual_board.plan import segment_from_json
 
 T = TypeVar("T", int, float)
 
-NAMES = ("seed", "draw", "fault", "timing", "log", "apm", "power", "observer")
+FINGERPRINTS = {"2.5": 0x0101_0000_1601_0407, "3.0": 0x0101_0000_5601_0407}
+"""Vitis AI release to the fingerprint of its B4096 (board facts, 1.7)."""
+
+NAMES = ("seed", "draw", "fault", "dpu", "timing", "log", "apm", "power", "observer")
 
 
 @dataclass(frozen=True)
@@ -24,6 +27,8 @@ class Options:
     seed: int = 1
     draw: float = 0.0
     """Half-width of the draw of constants, relative."""
+    fingerprint: int = 0
+    """Of the DPU in the loaded overlay."""
     timing: dict[str, Any] = field(default_factory=dict)
     log: Path | None = None
     apm: bool = True
@@ -41,7 +46,11 @@ def parse_options(options: Mapping[str, str]) -> Options:
     draw = _number(options, "draw", float, 0.0)
     if not 0 <= draw < 1:
         raise VirtualBoardError(f"draw={options['draw']}: give a share from 0 to below 1, e.g. draw=0.1")
+    dpu = options.get("dpu", "3.0")
+    if dpu not in FINGERPRINTS:
+        raise VirtualBoardError(f"dpu={dpu}: expected {' or '.join(FINGERPRINTS)}, the release a model is compiled for")
     return Options(
+        fingerprint=FINGERPRINTS[dpu],
         seed=_number(options, "seed", int, 1),
         draw=draw,
         timing=read_timing(Path(options["timing"])) if "timing" in options else {},

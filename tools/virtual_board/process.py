@@ -45,6 +45,8 @@ class Settings:
     constants: dict[str, Any]
     timing: dict[str, Any]
     """Contents of the timing file, by model file name."""
+    fingerprint: int
+    """Of the loaded DPU."""
     log: str | None
     apm: bool
     power: bool
@@ -103,7 +105,14 @@ class Board:
 
     def _welcome(self, client: Client) -> dict[str, Any]:
         self.parts.cu.clients = len(self.server.clients)
-        return {"constants": self.constants.to_json(), "timing": self.settings.timing, "ordinal": client.ordinal}
+        return {
+            "constants": self.constants.to_json(),
+            "timing": self.settings.timing,
+            "fingerprint": self.settings.fingerprint,
+            "status": self.parts.cu.status,
+            "faults": [],
+            "ordinal": client.ordinal,
+        }
 
     def _convert(self, due_ns: int) -> None:
         now_ns = clock.now_ns()

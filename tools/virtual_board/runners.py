@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from virtual_board import glog
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
 
     Array = np.ndarray[Any, Any]
 
-FINGERPRINT = 0x101000056010407
-"""B4096 of Vitis AI 3.0 and 3.5 (board facts, 1.7)."""
 REGISTERS = ("LSTART", "LEND", "CSTART", "CEND", "SSTART", "SEND", "MSTART", "MEND")
 ELEMENT_FORMATS = "bfh"
 """int8, float32, int16: the only formats the binding takes."""
@@ -53,8 +52,8 @@ class TensorBuffer:
         return memoryview(self.__array__())  # type: ignore[arg-type]  # arrays are buffers
 
 
-class _Player:
-    """A connection and the plan it plays."""
+class Player:
+    """A connection and the plan it plays on it."""
 
     def __init__(self, plan_of: Callable[[Constants, Mapping[str, Any]], Plan]) -> None:
         self._connection = Connection()
@@ -71,18 +70,36 @@ class _Player:
         glog.set_wall_step(answer["wall_step_ns"])
 
 
+def graph_player(graph: Graph, boundary: str) -> Player:
+    """A player of the whole graph; aborts if the model was compiled for another DPU than the board's."""
+    player = Player(partial(graph_plan, graph.model, boundary))
+    for child in graph.get_root_subgraph().toposort_child_subgraph():
+        if child.model.device == "DPU":
+            _check_fingerprint(child, player.welcome["fingerprint"])
+    return player
+
+
+def subgraph_player(subgraph: Subgraph, boundary: str) -> Player:
+    """A player of one DPU subgraph; aborts if it is none, or compiled for another DPU."""
+    if subgraph.model.device != "DPU":
+        glog.fatal("runner.cpp:62", f"Check failed: subgraph {subgraph.get_name()} has no runner for the DPU")
+    player = Player(partial(subgraph_plan, subgraph.graph.model, subgraph.model, boundary))
+    _check_fingerprint(subgraph, player.welcome["fingerprint"])
+    return player
+
+
 class Runner:
     """vart.Runner: arrays of the caller."""
 
     def __init__(self, subgraph: Subgraph) -> None:
         self._subgraph = subgraph
-        self._player = _dpu_player(subgraph)
+        self._player = subgraph_player(subgraph, "vart")
         self._warned = False
 
     @staticmethod
     def create_runner(subgraph: Subgraph, mode: str = "") -> Runner:
         """A runner of one DPU subgraph."""
-        _check_mode(subgraph, mode)
+        _check_mode(mode)
         return Runner(subgraph)
 
     def get_input_tensors(self) -> list[Tensor]:
@@ -116,7 +133,7 @@ class Runner:
 class RunnerExt:
     """vart.RunnerExt and what GraphRunner gives: buffers of the runner."""
 
-    def __init__(self, player: _Player, inputs: list[Tensor], outputs: list[Tensor], job: int) -> None:
+    def __init__(self, player: Player, inputs: list[Tensor], outputs: list[Tensor], job: int) -> None:
         self._player = player
         self._inputs, self._outputs = inputs, outputs
         self._job = job
@@ -124,9 +141,9 @@ class RunnerExt:
     @staticmethod
     def create_runner(subgraph: Subgraph, mode: str = "") -> RunnerExt:
         """A runner of one DPU subgraph."""
-        _check_mode(subgraph, mode)
+        _check_mode(mode)
         inputs, outputs = _sorted(subgraph.get_input_tensors()), _sorted(subgraph.get_output_tensors())
-        return RunnerExt(_dpu_player(subgraph), inputs, outputs, 1)
+        return RunnerExt(subgraph_player(subgraph, "vart"), inputs, outputs, 1)
 
     def get_input_tensors(self) -> list[Tensor]:
         """In the order of `get_inputs`."""
@@ -162,22 +179,13 @@ class GraphRunner:
     """vitis_ai_library.GraphRunner."""
 
     @staticmethod
-    def create_graph_runner(graph: Graph, boundary: str = "graph") -> RunnerExt:
+    def create_graph_runner(graph: Graph) -> RunnerExt:
         """A runner of the whole graph; CPU subgraphs included."""
         model = graph.model
-        for child in graph.get_root_subgraph().toposort_child_subgraph():
-            if child.model.device == "DPU":
-                _check_fingerprint(child)
-        player = _Player(lambda constants, timing: graph_plan(model, boundary, constants, timing))
+        player = graph_player(graph, "graph")
         inputs = [tensor for sub in model.on_device("USER") for tensor in model.output_tensors(sub)]
         last = model.output_tensors(model.root)
         return RunnerExt(player, [Tensor(graph, t) for t in inputs], [Tensor(graph, t) for t in last], 0)
-
-
-def _dpu_player(subgraph: Subgraph, boundary: str = "vart") -> _Player:
-    _check_fingerprint(subgraph)
-    model = subgraph.graph.model
-    return _Player(lambda constants, timing: subgraph_plan(model, subgraph.model, boundary, constants, timing))
 
 
 def _sorted(tensors: set[Tensor]) -> list[Tensor]:
@@ -198,23 +206,21 @@ def _check_array(array: Any) -> None:  # noqa: ANN401  (anything with a buffer)
         glog.fatal("runner_py_module.cpp:94", f"Check failed: unknown format: {view.format}")
 
 
-def _check_mode(subgraph: Subgraph, mode: str) -> None:
-    if not subgraph.has_attr("device") or subgraph.get_attr("device") != "DPU":
-        glog.fatal("runner.cpp:62", f"Check failed: subgraph {subgraph.get_name()} has no runner for the DPU")
+def _check_mode(mode: str) -> None:
     if mode not in ("", "run"):
         glog.fatal("runner.cpp:71", f"Check failed: mode {mode} has no library here: only run")
 
 
-def _check_fingerprint(subgraph: Subgraph) -> None:
+def _check_fingerprint(subgraph: Subgraph, loaded: int) -> None:
     model = subgraph.get_attr("dpu_fingerprint") if subgraph.has_attr("dpu_fingerprint") else 0
-    if not model or model == FINGERPRINT:
+    if not model or model == loaded:
         return
     source = "dpu_runner_base_imp.cpp:733"
     glog.log(
         "W",
         source,
         f"CHECK fingerprint fail! model_fingerprint {model:#x} is un-matched with actual dpu_fingerprint "
-        f"{FINGERPRINT:#x}. Please re-compile xmodel with dpu_fingerprint {FINGERPRINT:#x} and try again.",
+        f"{loaded:#x}. Please re-compile xmodel with dpu_fingerprint {loaded:#x} and try again.",
     )
     if os.environ.get("XLNX_ENABLE_FINGERPRINT_CHECK", "1") != "0":
         glog.fatal(source, "fingerprint check failure.")
