@@ -34,7 +34,7 @@ ONLY_IN = {
 
 IN_ONE_MODULE = {"prometheus_client"}
 
-INPUT_OUTPUT = {"io", "os", "pathlib", "socket", "sqlite3", "subprocess"}
+INPUT_OUTPUT = {"os", "pathlib", "socket", "sqlite3", "subprocess"}
 
 NEVER_IN = {
     "telemetry.model": {*INPUT_OUTPUT, "threading"},

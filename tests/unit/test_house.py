@@ -70,7 +70,7 @@ def test_the_emulated_commands_are_executable(repository: Path) -> None:
 def test_entry_points_lead_to_modules_that_exist(setup_cfg: configparser.ConfigParser) -> None:
     rows = [row for group in setup_cfg["options.entry_points"].values() for row in lines(group)]
     modules = [re.split(r"[=:]", row)[1].strip() for row in rows]
-    assert len(modules) == 3
+    assert {"kv260_runtime.cli.main", "virtual_board.launch"} <= set(modules)
     assert [module for module in modules if find_spec(module) is None] == []
 
 
