@@ -80,7 +80,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # The reader of our output (head, less) went away, which is its right.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return ExitCode.OK
-    except Exception as error:  # noqa: BLE001  the top of the process: a fault of ours is one line too
+    except Exception as error:
         if os.environ.get(DEBUG):
             raise
         return _fail(f"internal error: {type(error).__name__}: {error} (set {DEBUG}=1 to see where)", ExitCode.SOFTWARE)
