@@ -1,0 +1,16 @@
+"""Executes XModels off the board, bit for bit as the DPU would (docs/execution.md)."""
+
+from kv260_runtime.execute.executor import Executor, InputError, open_executor
+from kv260_runtime.execute.fixed import dequantize, quantize
+from kv260_runtime.execute.operators import register_operator
+from kv260_runtime.execute.specs import TensorSpec
+
+__all__ = [
+    "Executor",
+    "InputError",
+    "TensorSpec",
+    "dequantize",
+    "open_executor",
+    "quantize",
+    "register_operator",
+]
