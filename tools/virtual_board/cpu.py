@@ -53,6 +53,11 @@ class Processor:
         account.occupied_since_ns = None
         return started_ns
 
+    def occupied(self) -> list[tuple[int, int]]:
+        """(core, since_ns) of segments under way."""
+        starts = ((index, account.occupied_since_ns) for index, account in enumerate(self.cores))
+        return [(index, since_ns) for index, since_ns in starts if since_ns is not None]
+
     def charge(self, cpu_ns: int) -> None:
         """CPU time of observers, to be shown on cores that have room."""
         self._pending_ns += cpu_ns

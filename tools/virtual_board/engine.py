@@ -119,6 +119,20 @@ class Engine:
             waiting = self._commands.popleft()
             waiting.on_end(waiting, "failed")
 
+    def log_unfinished(self) -> None:
+        """Write down what is still under way, as far as it has got."""
+        now_ns = clock.now_ns()
+        for core, started_ns in self._parts.cpu.occupied():
+            self._log.add("core", core, started_ns, now_ns)
+        if self._run is not None:
+            self._rest_hardware(self._run, now_ns)
+            self._log_run(self._run, now_ns)
+
+    def _log_run(self, run: _Run, end_ns: int) -> None:
+        execution = run.execution
+        where = (execution.client, execution.plan_id, execution.index)
+        self._log.add("run", *where, run.started_ns, end_ns, run.active_ns)
+
     def _advance(self, execution: Execution) -> None:
         execution.index += 1
         if execution.index == len(execution.plan.segments) or execution.cancelled:
@@ -201,8 +215,7 @@ class Engine:
         now_ns = self._parts.cu.finish()
         self._rest_hardware(run, now_ns)
         self._run = None
-        where = (execution.client, execution.plan_id, execution.index)
-        self._log.add("run", *where, run.started_ns, now_ns, run.active_ns)
+        self._log_run(run, now_ns)
         # The driver thread records the resting state a little later, before it sleeps.
         self._timers.at(now_ns + 300_000 + execution.number * 7_919 % 700_000, lambda _: self._rest())
         execution.cursor_ns = due_ns

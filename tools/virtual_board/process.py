@@ -26,6 +26,7 @@ from virtual_board.cpu import Processor
 from virtual_board.cu import ComputeUnit
 from virtual_board.engine import Engine, Parts
 from virtual_board.eventlog import FLUSH_NS, EventLog
+from virtual_board.observers import Observers
 from virtual_board.power import PowerRail
 from virtual_board.server import Client, Server
 from virtual_board.timers import Timers
@@ -33,6 +34,9 @@ from virtual_board.tree import add_fixed_tree
 
 PRIORITY = 30
 """Above any sampler: hardware does not wait for software."""
+
+OBSERVE_NS = 100_000_000
+"""How often the CPU time of observers is collected."""
 
 
 @dataclass(frozen=True)
@@ -81,11 +85,16 @@ class Board:
         phase_ns = self._generator("phase").randrange(self.constants.averaging_ns)
         self.timers.at(now_ns + phase_ns, self._convert)
         self.timers.at(now_ns + FLUSH_NS, self._flush)
+        if settings.charged:
+            mark = str(socket_path).encode()
+            self._observers = Observers(settings.parent, self.server.is_workload, mark)
+            self.timers.at(now_ns + OBSERVE_NS, self._observe)
         self._conversions = 0
 
     def close(self) -> None:
         """End the log and let go of files."""
         self.server.close()
+        self.engine.log_unfinished()
         self.log.add("end", clock.now_ns())
         self.log.close()
 
@@ -129,6 +138,10 @@ class Board:
         if next_ns < now_ns:  # The host stood still: skip what is past, as the converter would have overwritten it.
             next_ns += (now_ns - next_ns) // self.constants.averaging_ns * self.constants.averaging_ns
         self.timers.at(next_ns, self._convert)
+
+    def _observe(self, due_ns: int) -> None:
+        self.parts.cpu.charge(self._observers.spent_ns())
+        self.timers.at(max(due_ns + OBSERVE_NS, clock.now_ns()), self._observe)
 
     def _flush(self, due_ns: int) -> None:
         self.log.flush()

@@ -28,6 +28,19 @@ from virtual_board.timers import Timers
 MESSAGE_BYTES = 1 << 20
 
 
+def start_of(arrival_ns: int, last_due_ns: int | None, lead_ns: int) -> int:
+    """When an execution begins that was asked for at `arrival_ns`.
+
+    In a loop, the host's lead is what passes between two commands of the compute unit. A request that comes within it
+    continues the schedule, so that the emulation's own messages take no time of the board. One that comes later, within
+    twice the lead, finds the lead already spent: the command starts at once and only the excess is lost. Any other
+    request begins anew.
+    """
+    if last_due_ns is None or arrival_ns - last_due_ns > 2 * lead_ns:
+        return arrival_ns
+    return max(last_due_ns, arrival_ns - lead_ns)
+
+
 @dataclass
 class Client:
     """One connection."""
@@ -75,9 +88,9 @@ class Server:
         for client in list(self.clients.values()):
             client.connection.close()
 
-    def workload_pids(self) -> set[int]:
-        """Processes that have said they run models."""
-        return set(self._workload_pids)
+    def is_workload(self, pid: int) -> bool:
+        """Whether that process has said it runs models."""
+        return pid in self._workload_pids
 
     def _accept(self) -> None:
         connection, _ = self._listener.accept()
@@ -123,11 +136,7 @@ class Server:
         client.executions += 1
         execution = Execution(client.number, plan_id, plan, client.executions, self._durations(client, plan), self._end)
         execution.core = (client.number - 1) % self._constants.core_count
-        # The host's time between two executions is part of the plan; a request that comes before the compute unit would
-        # be due anyway continues the schedule, so that the emulation's own messages take no time of the board.
-        last_due_ns = client.last_due_ns
-        continues = last_due_ns is not None and arrival_ns - last_due_ns <= plan.lead_ns
-        self._engine.submit(execution, last_due_ns if continues and last_due_ns is not None else arrival_ns)
+        self._engine.submit(execution, start_of(arrival_ns, client.last_due_ns, plan.lead_ns))
 
     def _durations(self, client: Client, plan: Plan) -> list[int]:
         if not plan.jitters:
