@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
@@ -25,8 +26,8 @@ def decode(struct: type[T], options: Mapping[str, Any], source: str, place: str 
         return msgspec.convert(options, struct)
     except msgspec.ValidationError as error:
         message, _, path = str(error).partition(" - at `$")
-        where = f"{place}{path.rstrip('`')}".lstrip(".")
-        raise ConfigError(f"{source}: {where or 'options'}: {message[:1].lower()}{message[1:]}") from error
+        where = f"{place}{path.rstrip('`')}".lstrip(".") or "top level"
+        raise ConfigError(f"{source}: {where}: {message[:1].lower()}{message[1:]}{_got(options, path)}") from error
 
 
 def refuse_unknown(info: mi.Type, value: Any, source: str, place: str) -> None:  # noqa: ANN401 - any parsed YAML
@@ -44,6 +45,16 @@ def refuse_unknown(info: mi.Type, value: Any, source: str, place: str) -> None: 
             if key not in known:
                 raise ConfigError(f"{source}: {place or 'top level'}: unknown key {key!r}{nearest(str(key), known)}")
             refuse_unknown(known[key], item, source, f"{place}.{key}".lstrip("."))
+
+
+def _got(value: Any, path: str) -> str:  # noqa: ANN401 - any parsed YAML
+    """The value at msgspec's `path` (`.rails[0].gain_u`) as the end of a message, if it is one that fits on a line."""
+    for key, index in re.findall(r"\.(\w+)|\[(\d+)\]", path):
+        try:
+            value = value[key] if key else value[int(index)]
+        except (LookupError, TypeError):
+            return ""
+    return f", not {value!r}" if isinstance(value, (str, int, float)) else ""
 
 
 def nearest(word: str, known: Mapping[str, Any] | list[str]) -> str:

@@ -19,7 +19,8 @@ TICKS = st.integers(0, 10**12)
 
 @given(st.lists(st.lists(TICKS, min_size=8, max_size=10), min_size=1, max_size=64))
 def test_busy_is_all_but_idle_and_iowait_and_guests_count_once(cores: list[list[int]]) -> None:
-    text = "cpu  1 2 3\n" + "".join(f"cpu{i} {' '.join(map(str, ticks))}\n" for i, ticks in enumerate(cores)) + "intr 5\n"
+    lines = [f"cpu{i} {' '.join(map(str, ticks))}\n" for i, ticks in enumerate(cores)]
+    text = "".join(["cpu  1 2 3\n", *lines, "intr 5\n"])
     for i, (user, nice, system, idle, iowait, irq, softirq, steal, *_guests) in enumerate(cores):
         busy, total = parse_cores(text.encode())[f"cpu{i}"]
         assert busy == user + nice + system + irq + softirq + steal
@@ -62,7 +63,9 @@ def test_a_core_that_went_offline_is_a_gap_until_it_is_back(tmp_path: Path) -> N
     assert len(reader.read()) == 4
 
 
-@pytest.mark.parametrize("text", [b"cpu  1 2\ncpu0 1 2 3\n", b"cpu0 a b c d e f g h\n", b"intr 1\n", b"cpu0 1 2 3 4 5 6 7 8"])
+@pytest.mark.parametrize(
+    "text", [b"cpu  1 2\ncpu0 1 2 3\n", b"cpu0 a b c d e f g h\n", b"intr 1\n", b"cpu0 1 2 3 4 5 6 7 8"]
+)
 def test_garbage_is_a_gap(tmp_path: Path, text: bytes) -> None:
     root = write(tmp_path, {"proc/stat": STAT})
     files = FaultyFiles()

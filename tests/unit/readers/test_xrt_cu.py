@@ -271,7 +271,7 @@ def test_a_board_without_xrt_is_told_so(tmp_path: Path) -> None:
 
 
 def test_an_unknown_option_names_the_nearest(root: Path) -> None:
-    with pytest.raises(ConfigError, match="xrt-cu: top level: unknown key 'kernl'; did you mean 'kernel'?"):
+    with pytest.raises(ConfigError, match=r"xrt-cu: top level: unknown key 'kernl'; did you mean 'kernel'\?"):
         opened(root, kernl="DPU")
 
 
