@@ -64,7 +64,9 @@ class Detector:
     def _split(self, name: str, source: str, half: int) -> list[str]:
         """The projection of a C2f block as two halves of its channels."""
         if self._split_offline:
-            return [self._conv(f"{name}_cv1_{i}", source, half, weights=f"{name}_cv1", first_row=i * half) for i in (0, 1)]
+            return [
+                self._conv(f"{name}_cv1_{i}", source, half, weights=f"{name}_cv1", first_row=i * half) for i in (0, 1)
+            ]
         whole = self._conv(f"{name}_cv1", source, 2 * half)
         height, width, _ = self.layers[whole].shape
         return [
