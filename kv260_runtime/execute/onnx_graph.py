@@ -76,6 +76,15 @@ class OnnxGraph:
         self._outputs.append(onnx_wire.value_info(fixed, onnx_wire.INT8, value.shape))
         return fixed
 
+    def float_input(self, name: str, shape: Sequence[int]) -> str:
+        """Declare a float32 input as it is, for graphs that compute in float throughout."""
+        self._inputs.append(onnx_wire.value_info(name, onnx_wire.FLOAT, shape))
+        return name
+
+    def float_output(self, name: str, shape: Sequence[int]) -> None:
+        """Declare a float32 output as it is."""
+        self._outputs.append(onnx_wire.value_info(name, onnx_wire.FLOAT, shape))
+
     def channels_first(self, value: Value) -> Value:
         """The same data in NCHW; only for four dimensions."""
         return self._reorder(value, True, TO_CHANNELS_FIRST)
