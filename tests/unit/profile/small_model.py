@@ -21,7 +21,7 @@ def small_compiled_graph() -> Graph:
         Op("down", "download", tensor("down"), {"input": ["up"]}),
         Op("out", "fix2float", tensor("out", "float32"), {"input": ["down"]}),
     ]
-    dpu = {"device": "DPU", "dpu_name": "DPUCZDX8G_ISA1_B4096", "dpu_fingerprint": 0x101000016010407, "workload": 10**9}
+    dpu = {"device": "DPU", "dpu_name": "DPUCZDX8G_ISA1_B4096", "dpu_fingerprint": 0x101000056010407, "workload": 10**9}
     children = [
         Subgraph("user", ["in"], Attributes({"device": "USER"})),
         Subgraph("dpu", ["up", "down"], Attributes(dpu)),
