@@ -135,10 +135,15 @@ class ProfileJob:
         while queue:
             self._progress.expect(sum(self._length_ns(planned) for planned, _ in queue))
             planned, attempt = queue.pop(0)
-            if self._make_run(planned, attempt) or not self._may_repeat(planned):
+            if self._make_run(planned, attempt):
                 continue
-            # At once, so that a repeated run keeps its neighbours of the other models.
-            queue.insert(0, (planned, attempt + 1))
+            if self._may_repeat(planned):
+                # At once, so that a repeated run keeps its neighbours of the other models.
+                queue.insert(0, (planned, attempt + 1))
+            elif planned.phase == "smoke":
+                name = self._subjects[planned.model].name
+                self._progress.note(f"{name} does not run: no formal run is tried")
+                queue = [(later, tries) for later, tries in queue if later.model != planned.model]
 
     def _may_repeat(self, planned: PlannedRun) -> bool:
         if self._repeats[planned.model] == 0:

@@ -119,6 +119,16 @@ def _static(model: ModelResult) -> str:
     return f"about {moved:.4g}" if static["estimated"] else f"{moved:.5g}"
 
 
+def _excluded(model: ModelResult) -> Iterator[str]:
+    """One line for each run and reason; repeats that failed alike are told together."""
+    alike: dict[tuple[str, int, str | None], list[int]] = {}
+    for run in model.excluded:
+        alike.setdefault((run.phase, run.index, run.reason), []).append(run.attempt + 1)
+    for (phase, index, reason), attempts in alike.items():
+        tried = f"attempt {attempts[0]}" if len(attempts) == 1 else f"attempts {attempts[0]} to {attempts[-1]}"
+        yield f"excluded: {model.name} {phase} {index + 1}, {tried} ({reason})"
+
+
 def _notes(result: ProfileResult) -> Iterator[str]:
     """What a reader must know to trust the table: rails, absences, excluded runs, findings, the file."""
     notes = [
@@ -131,10 +141,7 @@ def _notes(result: ProfileResult) -> Iterator[str]:
     notes += [f"absent: {kind} ({reason})" for kind, reason in result.missing_sensors.items()]
     for model in result.models:
         notes += [f"absent for {model.name}: {name} ({reason})" for name, reason in model.absent.items()]
-        notes += [
-            f"excluded: {model.name} {run.phase} {run.index + 1}, attempt {run.attempt + 1} ({run.reason})"
-            for run in model.excluded
-        ]
+        notes += _excluded(model)
     notes += [f"{finding.severity}: {finding.text}; {finding.advice}" for finding in result.findings]
     if result.interrupted:
         notes.append("interrupted: the figures are of the runs made until then")

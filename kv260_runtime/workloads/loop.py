@@ -12,6 +12,7 @@ import numpy as np
 from kv260_runtime.errors import ExitCode, KvbenchError
 from kv260_runtime.workloads import Observation, RunContext, RunRequest, WorkloadSpec
 from kv260_runtime.workloads.child import Child, describe_exit
+from telemetry.markers import GLOG_PREFIX, faults_in
 from telemetry.model import Marker, Window
 
 BOUNDARIES = {
@@ -102,11 +103,11 @@ class _Run:
         return None
 
     def _last_words(self) -> str:
-        """The child's last line that says something, for a one-line reason."""
+        """What the child said before it went, for a one-line reason: the vendor's fatal line, else its last line."""
         said = [line.strip() for line in self._child.last_lines if line.strip()]
-        timeouts = [line for line in said if "timeout" in line]
-        words = (timeouts or said)[-1:] or [""]
-        return f": {words[0][:200]}" if words[0] else ""
+        fatal = [line for line in said if faults_in(0, line, GLOG_PREFIX.sub("", line))]
+        words = (fatal[:1] or said[-1:] or [""])[0]
+        return f": {GLOG_PREFIX.sub('', words)[:200]}" if words else ""
 
     def _observation(self, failure: str | None) -> Observation:
         order = np.argsort(np.frombuffer(self._end, dtype=np.int64), kind="stable")
