@@ -23,22 +23,14 @@ def grid(seconds: float, period_ns: int = 10 * MS) -> np.ndarray:
     return START + np.arange(0, int(seconds * SECOND) + 1, period_ns, dtype=np.int64)
 
 
-@given(
-    watts=st.floats(0.01, 300),
-    begin=st.integers(0, 5 * SECOND),
-    length=st.integers(1, 5 * SECOND),
-    jitter=st.lists(st.integers(0, 9 * MS), min_size=1001, max_size=1001),
-)
+@given(st.floats(0.01, 300), st.integers(0, 2**32 - 1), st.integers(10 * MS, 5 * SECOND), st.integers(1, 4 * SECOND))
 def test_constant_power_gives_exact_energy(
-    power_series: Build, watts: float, begin: int, length: int, jitter: list[int]
+    power_series: Build, watts: float, seed: int, begin: int, length: int
 ) -> None:
-    times = grid(10) + np.asarray(jitter)
+    times = grid(10)
+    times = times + np.random.default_rng(seed).integers(0, 9 * MS, times.size)
     series = power_series(times, np.full(times.size, watts))
-    window = Window(START + 9 * MS + begin, START + 9 * MS + begin + length - 10 * MS if length > 10 * MS else 0)
-    if window.end_ns <= window.start_ns:
-        with pytest.raises(NotCovered):
-            power.energy_joules(series, window)
-        return
+    window = Window(START + begin, START + begin + length)
     assert power.energy_joules(series, window).value == pytest.approx(watts * window.seconds, rel=1e-9)
     assert power.mean_watts(series, window).value == pytest.approx(watts, rel=1e-9)
 
