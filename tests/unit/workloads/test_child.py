@@ -77,7 +77,9 @@ def test_a_deadline_ends_the_waiting_and_leaving_kills_the_whole_group():
     assert first.text == b"1"
     assert rest == []
     assert ticks
-    assert living_in_group(group) == []
+    killed_ns = clock.now_ns()
+    while living_in_group(group):  # SIGKILL takes effect a moment after kill() has returned
+        assert clock.now_ns() < killed_ns + FAR_NS
 
 
 def test_a_program_that_is_not_there_is_one_line():
