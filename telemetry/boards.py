@@ -11,7 +11,7 @@ import msgspec
 
 from telemetry.errors import ConfigError
 from telemetry.files import Files
-from telemetry.readers import options_type
+from telemetry.readers import READERS, options_type
 from telemetry.readers.hwmon import chips
 from telemetry.readers.options import decode, nearest
 from telemetry.readers.sensor_file import text
@@ -69,6 +69,12 @@ class BoardProfile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit
     """The vendor API that runs models here, by the name that kv260_runtime knows it by."""
     dpu_ports: tuple[Annotated[str, msgspec.Meta(pattern="^slot[1-5]$")], ...] = ()
     """APM slots that carry the accelerator's traffic."""
+
+    def __post_init__(self) -> None:
+        kinds = [plan.kind for plan in self.streams]
+        twice = sorted({kind for kind in kinds if kinds.count(kind) > 1})
+        if twice:
+            raise ValueError(f"sensor kind {twice[0]} stands twice in `streams`")
 
 
 def board_names() -> list[str]:
@@ -160,3 +166,16 @@ def to_json(board: BoardProfile) -> str:
 def from_json(encoded: str | bytes) -> BoardProfile:
     """The profile that `to_json` wrote."""
     return msgspec.json.decode(encoded, type=BoardProfile)
+
+
+def json_schema() -> dict[str, Any]:
+    """The JSON schema of a board file, in which the options of a stream follow from its kind."""
+    kinds = sorted(READERS)
+    types = [BoardProfile, *(options_type(kind) for kind in kinds)]
+    (board, *options), definitions = msgspec.json.schema_components(types, ref_template="#/$defs/{name}")
+    definitions["StreamPlan"]["properties"]["kind"] = {"enum": kinds}
+    definitions["StreamPlan"]["allOf"] = [
+        {"if": {"properties": {"kind": {"const": kind}}}, "then": {"properties": {"options": schema}}}
+        for kind, schema in zip(kinds, options, strict=True)
+    ]
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **board, "$defs": definitions}

@@ -83,6 +83,10 @@ class Options(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     other_chips: tuple[str, ...] = ()
     """Patterns for the names of chips with a power file that are recorded too, though nobody says what they cover."""
 
+    def __post_init__(self) -> None:
+        if len({rail.name for rail in self.rails}) < len(self.rails):
+            raise ValueError("two rails have the same name")
+
 
 class PowerReader:
     """One rail in watts."""

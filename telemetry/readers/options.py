@@ -27,7 +27,8 @@ def decode(struct: type[T], options: Mapping[str, Any], source: str, place: str 
     except msgspec.ValidationError as error:
         message, _, path = str(error).partition(" - at `$")
         where = f"{place}{path.rstrip('`')}".lstrip(".") or "top level"
-        raise ConfigError(f"{source}: {where}: {message[:1].lower()}{message[1:]}{_got(options, path)}") from error
+        reason = f"{message[:1].lower()}{message[1:]}{_got(options, path, message)}"
+        raise ConfigError(f"{source}: {where}: {reason}") from error
 
 
 def refuse_unknown(info: mi.Type, value: Any, source: str, place: str) -> None:  # noqa: ANN401 - any parsed YAML
@@ -47,14 +48,16 @@ def refuse_unknown(info: mi.Type, value: Any, source: str, place: str) -> None: 
             refuse_unknown(known[key], item, source, f"{place}.{key}".lstrip("."))
 
 
-def _got(value: Any, path: str) -> str:  # noqa: ANN401 - any parsed YAML
-    """The value at msgspec's `path` (`.rails[0].gain_u`) as the end of a message, if it is one that fits on a line."""
+def _got(value: Any, path: str, message: str) -> str:  # noqa: ANN401 - any parsed YAML
+    """The value at msgspec's `path` (`.rails[0].gain_u`) as the end of a message that does not tell it yet."""
     for key, index in re.findall(r"\.(\w+)|\[(\d+)\]", path):
         try:
             value = value[key] if key else value[int(index)]
         except (LookupError, TypeError):
             return ""
-    return f", not {value!r}" if isinstance(value, (str, int, float)) else ""
+    if not isinstance(value, (str, int, float)) or (isinstance(value, str) and repr(value) in message):
+        return ""
+    return f", not {value!r}"
 
 
 def nearest(word: str, known: Mapping[str, Any] | list[str]) -> str:
