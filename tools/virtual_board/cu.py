@@ -6,7 +6,7 @@ import random
 import shutil
 from pathlib import Path
 
-from virtual_board import clock
+from virtual_board.clock import Now
 from virtual_board.linefile import LineFile, link, write_file
 
 ZOCL = Path("sys/devices/platform/axi/axi:zyxclmm_drm")
@@ -37,13 +37,14 @@ KDS_STAT = (
 class ComputeUnit:
     """One DPU. `start` and `finish` return the instant at which the new status could first be read."""
 
-    def __init__(self, root: Path, generator: random.Random) -> None:
+    def __init__(self, root: Path, generator: random.Random, now: Now) -> None:
         self.status = IDLE
         self.loaded = True
         """Whether firmware with this CU is loaded."""
         self.clients = 0
         """Processes that hold a context."""
         self._generator = generator
+        self._now = now
         self._usage = generator.randrange(1_000_000, 2_000_000)
         self._device = root / ZOCL
         self._platform = root / "sys/bus/platform/devices"
@@ -106,7 +107,7 @@ class ComputeUnit:
     def _show(self, status: int) -> int:
         self.status = status
         self._custat.write(self._line())
-        now_ns = clock.now_ns()
+        now_ns = self._now()
         self._stat.write(b"%d %d\n" % (self._usage, self._running))
         return now_ns
 

@@ -11,14 +11,15 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 
-from virtual_board import clock
 from virtual_board.apm import Monitor
+from virtual_board.clock import Now
 from virtual_board.constants import Constants
 from virtual_board.cpu import Processor
 from virtual_board.cu import ComputeUnit
 from virtual_board.eventlog import EventLog
 from virtual_board.plan import Plan, Segment
-from virtual_board.power import PowerRail
+from virtual_board.power import PowerSensor
+from virtual_board.state import Level
 from virtual_board.timers import Timers
 
 PUBLISH_NS = 2_000_000
@@ -33,7 +34,9 @@ class Parts:
 
     cu: ComputeUnit
     cpu: Processor
-    power: PowerRail | None
+    rail: Level
+    """Watts of the SOM rail, whether or not a sensor shows them."""
+    power: PowerSensor | None
     apm: Monitor | None
 
 
@@ -81,12 +84,13 @@ class _Run:
 class Engine:
     """Compute unit, cores and the executions that share them."""
 
-    def __init__(self, parts: Parts, constants: Constants, timers: Timers, log: EventLog) -> None:
+    def __init__(self, parts: Parts, constants: Constants, timers: Timers, log: EventLog, now: Now) -> None:
         self.trouble = Trouble()
         self._parts = parts
         self._constants = constants
         self._timers = timers
         self._log = log
+        self._now = now
         self._commands: deque[Execution] = deque()
         self._host_work: deque[Execution] = deque()
         self._free_cores = set(range(constants.core_count))
@@ -108,7 +112,7 @@ class Engine:
             run.execution.cancelled = True
             if run.trouble.hang:
                 # The driver aborts the command of a dead process; the CU comes back unless it is wedged.
-                self._end_run(run, clock.now_ns())
+                self._end_run(run, self._now())
 
     def fail_all(self) -> None:
         """The compute unit is gone: every command fails now."""
@@ -121,7 +125,7 @@ class Engine:
 
     def log_unfinished(self) -> None:
         """Write down what is still under way, as far as it has got."""
-        now_ns = clock.now_ns()
+        now_ns = self._now()
         for core, started_ns in self._parts.cpu.occupied():
             self._log.add("core", core, started_ns, now_ns)
         if self._run is not None:
@@ -155,14 +159,14 @@ class Engine:
             self._free_cores.remove(core)
             execution.core = core
             execution.cursor_ns = max(execution.cursor_ns, free_ns)
-            now_ns = clock.now_ns()
+            now_ns = self._now()
             self._parts.cpu.occupy(core, now_ns)
             self._draw(now_ns, self._constants.core_watts)
             due_ns = execution.cursor_ns + execution.durations_ns[execution.index]
             self._timers.at(due_ns, partial(self._release, execution))
 
     def _release(self, execution: Execution, due_ns: int) -> None:
-        now_ns = clock.now_ns()
+        now_ns = self._now()
         started_ns = self._parts.cpu.release(execution.core, now_ns)
         self._draw(now_ns, -self._constants.core_watts)
         self._log.add("core", execution.core, started_ns, now_ns)
@@ -204,7 +208,7 @@ class Engine:
             return
         if run.trouble.lose_interrupt:
             run.trouble.lose_interrupt = False
-            self._rest_hardware(run, clock.now_ns())
+            self._rest_hardware(run, self._now())
             noticed_ns = run.started_ns + LOST_INTERRUPT_NS
             self._timers.at(noticed_ns, partial(self._complete, run))
             return
@@ -224,7 +228,7 @@ class Engine:
 
     def _rest(self) -> None:
         if self._run is None and self._parts.cu.rest():
-            self._timers.at(clock.now_ns() + 300_000, lambda _: self._rest())
+            self._timers.at(self._now() + 300_000, lambda _: self._rest())
 
     def _rest_hardware(self, run: _Run, now_ns: int) -> None:
         if run.active:
@@ -235,8 +239,7 @@ class Engine:
                 self._parts.apm.finish(now_ns)
 
     def _draw(self, now_ns: int, delta_watts: float) -> None:
-        if self._parts.power is not None:
-            self._parts.power.change(now_ns, delta_watts)
+        self._parts.rail.change(now_ns, delta_watts)
 
     def _move(self, run: _Run, duration_ns: int, segment: Segment) -> None:
         apm = self._parts.apm
@@ -248,5 +251,5 @@ class Engine:
 
     def _publish_during(self, run: _Run, due_ns: int) -> None:
         if self._run is run and self._parts.apm is not None:
-            self._parts.apm.publish(clock.now_ns())
+            self._parts.apm.publish(self._now())
             self._timers.at(due_ns + PUBLISH_NS, partial(self._publish_during, run))

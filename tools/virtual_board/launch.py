@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import json
 import os
 import selectors
@@ -16,6 +17,8 @@ from typing import Any
 
 from virtual_board.constants import Constants
 from virtual_board.errors import BoardLost
+from virtual_board.faults import HANG_TIMEOUT_MS, HANGS, NEEDS_FILES
+from virtual_board.faulty_files import FaultyFiles, open_files
 from virtual_board.options import Options, parse_options
 from virtual_board.process import Settings, settings_line
 
@@ -40,6 +43,7 @@ class VirtualBoard:
             seed=options.seed,
             constants=constants.to_json(),
             timing=options.timing,
+            faults=[dataclasses.asdict(fault) for fault in options.faults],
             fingerprint=options.fingerprint,
             log=str(options.log) if options.log else None,
             apm=options.apm,
@@ -47,8 +51,9 @@ class VirtualBoard:
             charged=options.charged,
             parent=os.getpid(),
         )
-        self.environment: Mapping[str, str] = _environment(self._folder / "socket")
-        self.files: str | None = None
+        self.environment: Mapping[str, str] = _environment(self._folder / "socket", options)
+        needs_files = any(fault.name in NEEDS_FILES for fault in options.faults)
+        self.files: str | None = f"{FaultyFiles.__module__}:{open_files.__name__}" if needs_files else None
         try:
             self._process = _start(settings)
             self.realtime: str = _await_ready(self._process)["realtime"]
@@ -98,16 +103,19 @@ def _scratch() -> str:
     return shared if os.access(shared, os.W_OK | os.X_OK) else tempfile.gettempdir()
 
 
-def _environment(socket_path: Path) -> dict[str, str]:
+def _environment(socket_path: Path, options: Options) -> dict[str, str]:
     def before(folder: Path, variable: str) -> str:
         return os.pathsep.join(filter(None, (str(folder), os.environ.get(variable))))
 
-    return {
+    environment = {
         "PYTHONPATH": before(PACKAGE / "vendor", "PYTHONPATH"),
         "PATH": before(PACKAGE / "bin", "PATH"),
         "KVBENCH_BOARD_SOCKET": str(socket_path),
         "KVBENCH_PYTHON": sys.executable,
     }
+    if any(fault.name in HANGS for fault in options.faults):
+        environment["XLNX_DPU_TIMEOUT"] = str(HANG_TIMEOUT_MS)
+    return environment
 
 
 def _start(settings: Settings) -> subprocess.Popen[bytes]:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from virtual_board.errors import VirtualBoardError
+from virtual_board.faults import Fault, parse_faults
 from virtual_board.plan import segment_from_json
 
 T = TypeVar("T", int, float)
@@ -30,6 +31,7 @@ class Options:
     fingerprint: int = 0
     """Of the DPU in the loaded overlay."""
     timing: dict[str, Any] = field(default_factory=dict)
+    faults: tuple[Fault, ...] = ()
     log: Path | None = None
     apm: bool = True
     power: bool = True
@@ -54,6 +56,7 @@ def parse_options(options: Mapping[str, str]) -> Options:
         seed=_number(options, "seed", int, 1),
         draw=draw,
         timing=read_timing(Path(options["timing"])) if "timing" in options else {},
+        faults=parse_faults(options.get("fault", "")),
         log=Path(options["log"]).absolute() if "log" in options else None,
         apm=_choice(options, "apm", "present", "absent"),
         power=_choice(options, "power", "present", "absent"),

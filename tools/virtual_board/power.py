@@ -1,4 +1,4 @@
-"""The SOM rail and its INA260: an average over each conversion, in 10 mW steps, readable when the conversion ends."""
+"""The INA260 on the SOM rail: an average over each conversion, in 10 mW steps, readable when the conversion ends."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ INTEGRATION_TIMES = "0.000140 0.000204 0.000332 0.000588 0.0011 0.002116 0.00415
 VOLT_STEP, AMPERE_STEP = 1.25e-3, 1.25e-3
 
 
-class PowerRail:
-    """What the rail carries, and what the sensor says about it."""
+class PowerSensor:
+    """What an INA260 says about a rail."""
 
-    def __init__(self, root: Path, constants: Constants, generator: random.Random, now_ns: int) -> None:
+    def __init__(self, root: Path, constants: Constants, generator: random.Random, rail: Level, now_ns: int) -> None:
         self._root = root
         self._constants = constants
         self._generator = generator
         self.gain_error = generator.uniform(-1, 1) * constants.gain_limit
         self.offset_watts = generator.uniform(-1, 1) * constants.offset_limit_watts
-        self._level = Level(now_ns, constants.idle_watts)
+        self._rail = rail
         self._joules, self._since_ns = 0.0, now_ns
         self.mean_watts = constants.idle_watts
         """Of the last conversion, without the sensor's errors."""
@@ -35,13 +35,9 @@ class PowerRail:
         self._iio_files()
         self.appear()
 
-    def change(self, now_ns: int, delta_watts: float) -> None:
-        """Something starts (or, negative, stops) drawing power."""
-        self._level.change(now_ns, delta_watts)
-
     def convert(self, now_ns: int) -> None:
         """End a conversion: show the average since the last one."""
-        joules = self._level.integral(now_ns)
+        joules = self._rail.integral(now_ns)
         if now_ns > self._since_ns:
             self.mean_watts = (joules - self._joules) / (now_ns - self._since_ns) * 1e9
         self._joules, self._since_ns = joules, now_ns

@@ -26,15 +26,22 @@ from virtual_board.cpu import Processor
 from virtual_board.cu import ComputeUnit
 from virtual_board.engine import Engine, Parts
 from virtual_board.eventlog import FLUSH_NS, EventLog
+from virtual_board.faults import Fault
+from virtual_board.faulty_files import Control
+from virtual_board.injector import Injector
 from virtual_board.observers import Observers
-from virtual_board.power import PowerRail
+from virtual_board.power import PowerSensor
 from virtual_board.server import Client, Server
+from virtual_board.state import Level
+from virtual_board.thermal import Thermometers
 from virtual_board.timers import Timers
 from virtual_board.tree import add_fixed_tree
 
 PRIORITY = 30
 """Above any sampler: hardware does not wait for software."""
 
+CONVERSIONS_PER_TEMPERATURE = 57
+"""Half a second."""
 OBSERVE_NS = 100_000_000
 """How often the CPU time of observers is collected."""
 
@@ -51,6 +58,7 @@ class Settings:
     """Contents of the timing file, by model file name."""
     fingerprint: int
     """Of the loaded DPU."""
+    faults: list[dict[str, Any]]
     log: str | None
     apm: bool
     power: bool
@@ -70,18 +78,24 @@ class Board:
         root.mkdir()
         add_fixed_tree(root)
         btime = clock.wall_ns() // 10**9 - 100_000
+        rail = Level(now_ns, self.constants.idle_watts)
         self.parts = Parts(
-            cu=ComputeUnit(root, self._generator("cu")),
+            cu=ComputeUnit(root, self._generator("cu"), clock.now_ns),
             cpu=Processor(root, self.constants, self._generator("cpu"), now_ns, btime),
-            power=PowerRail(root, self.constants, self._generator("power"), now_ns) if settings.power else None,
+            rail=rail,
+            power=PowerSensor(root, self.constants, self._generator("power"), rail, now_ns) if settings.power else None,
             apm=Monitor(root, self.constants, self._generator("apm"), now_ns) if settings.apm else None,
         )
         self.log = EventLog(Path(settings.log) if settings.log else None, self._header(now_ns))
-        self.engine = Engine(self.parts, self.constants, self.timers, self.log)
+        self.engine = Engine(self.parts, self.constants, self.timers, self.log, clock.now_ns)
         jitter = self._generator("jitter")
         socket_path = Path(settings.folder) / "socket"
         self.server = Server(socket_path, self.engine, self.constants, self.timers, self.log, jitter)
         self.server.welcome = self._welcome
+        faults = [Fault(**fault) for fault in settings.faults]
+        control = Control(Path(settings.folder))
+        self.injector = Injector(faults, self.parts, self.engine, self.server, self.timers, self.log, control)
+        self.server.on_first_run, self.server.on_leave = self.injector.first_run, self.injector.leave
         phase_ns = self._generator("phase").randrange(self.constants.averaging_ns)
         self.timers.at(now_ns + phase_ns, self._convert)
         self.timers.at(now_ns + FLUSH_NS, self._flush)
@@ -90,6 +104,8 @@ class Board:
             self._observers = Observers(settings.parent, self.server.is_workload, mark)
             self.timers.at(now_ns + OBSERVE_NS, self._observe)
         self._conversions = 0
+        self._last_temperature = (now_ns, 0.0)
+        self._thermometers = Thermometers(root, self.constants, now_ns)
 
     def close(self) -> None:
         """End the log and let go of files."""
@@ -110,6 +126,7 @@ class Board:
             "constants": self.constants.to_json(),
             "sensor": sensor,
             "timing": self.settings.timing,
+            "faults": self.settings.faults,
         }
 
     def _welcome(self, client: Client) -> dict[str, Any]:
@@ -119,7 +136,7 @@ class Board:
             "timing": self.settings.timing,
             "fingerprint": self.settings.fingerprint,
             "status": self.parts.cu.status,
-            "faults": [],
+            "faults": self.injector.told(client),
             "ordinal": client.ordinal,
         }
 
@@ -130,6 +147,8 @@ class Board:
         if self.parts.apm is not None:
             self.parts.apm.publish(now_ns)
         self._conversions += 1
+        if self._conversions % CONVERSIONS_PER_TEMPERATURE == 0:
+            self._thermometers.follow(now_ns, self._mean_watts(now_ns))
         if self._conversions % 2 == 0:
             for charge in self.parts.cpu.publish(now_ns):
                 self.log.add("charge", *charge)
@@ -138,6 +157,13 @@ class Board:
         if next_ns < now_ns:  # The host stood still: skip what is past, as the converter would have overwritten it.
             next_ns += (now_ns - next_ns) // self.constants.averaging_ns * self.constants.averaging_ns
         self.timers.at(next_ns, self._convert)
+
+    def _mean_watts(self, now_ns: int) -> float:
+        """Of the rail since the last call."""
+        joules = self.parts.rail.integral(now_ns)
+        since_ns, before = self._last_temperature
+        self._last_temperature = (now_ns, joules)
+        return (joules - before) / max(now_ns - since_ns, 1) * 1e9
 
     def _observe(self, due_ns: int) -> None:
         self.parts.cpu.charge(self._observers.spent_ns())

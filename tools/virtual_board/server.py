@@ -173,4 +173,5 @@ class Server:
         client.connection.close()
         del self.clients[client.number]
         self._engine.abandon(client.number)
-        self.on_leave(client)
+        if all(other.pid != client.pid for other in self.clients.values()):
+            self.on_leave(client)
