@@ -116,6 +116,8 @@ def open_readers(files: Files, root: Path, options: Mapping[str, Any]) -> list[t
     state = folder / f"apm-{chosen.address}.boot"
     try:
         registers = files.map_registers(node, PAGE_BYTES)
+    except BlockingIOError as error:
+        raise SensorNotFound(f"{node} is in use by another process; stop it first") from error
     except OSError as error:
         remedy = 'a udev rule for SUBSYSTEM=="uio", ATTR{name}=="axi-pmon" lets a group in'
         raise SensorNotFound(f"{node}: {error.strerror or error}; {remedy}") from error

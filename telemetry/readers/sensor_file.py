@@ -106,10 +106,9 @@ def whole_numbers(data: bytes) -> list[int]:
 
 def whole_number(data: bytes) -> int:
     """The only integer on the only line of a sensor file; ReadGap if it holds anything else."""
-    numbers = whole_numbers(data)
-    if len(numbers) != 1:
+    if not data.endswith(b"\n") or not data[:-1].removeprefix(b"-").isdigit():
         raise ReadGap(GARBAGE)
-    return numbers[0]
+    return int(data)
 
 
 def within(value: float, low: float, high: float) -> float:

@@ -6,7 +6,7 @@ driver lose a completion (board.md 1.6).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -60,8 +60,8 @@ def parse_units(data: bytes) -> list[ComputeUnit]:
 
 def _unit(fields: list[str]) -> ComputeUnit:
     name, address, status, usage = fields[-4:]
-    kernel, colon, instance = name.partition(":")
-    if len(fields) not in (5, 6) or not colon or not instance or not status.startswith("0x") or not usage.isdigit():
+    kernel, _, instance = name.partition(":")
+    if not 5 <= len(fields) <= 6 or not instance or not status.startswith("0x") or not usage.isdigit():
         raise ValueError(fields)
     return ComputeUnit(kernel, instance, address, int(status, 16), int(usage))
 
@@ -79,28 +79,39 @@ class XrtCuReader:
         watched = [unit for unit in units if unit.kernel.startswith(kernel)]
         self._alone = len(units) == 1
         self._instances = tuple(unit.instance for unit in watched)
-        self._completed = {
-            name: SensorFile(files, partial(self._locate_completed, name))
+        counted = [
+            name
             for name in self._instances
             if _counts_completions(files, completed_file(files, device, name, self._alone))
-        }
-        self.columns: tuple[Column, ...] = tuple(c for name in self._instances for c in self._columns_of(name))
+        ]
+        self._completed = [SensorFile(files, partial(self._locate_completed, name)) for name in counted]
+        self.columns: tuple[Column, ...] = (
+            *(Column(f"status.{name}", "1", "state") for name in self._instances),
+            *(Column(f"usage.{name}", "1", "counter") for name in self._instances),
+            *(Column(f"completed.{name}", "1", "counter") for name in counted),
+        )
         self.attributes: Mapping[str, str] = {
             "device": str(device),
             "xclbin": text(files, device / "xclbinid") or "unknown",
             **{f"address.{unit.instance}": unit.address for unit in watched},
         }
         self._previous = b""
+        self._states: tuple[int, ...] = ()
         self._values: tuple[int, ...] = ()
         self._unsettled = 0
 
     def read(self) -> tuple[int, ...]:
-        """Status word (raw), dispatched and, where offered, completed commands of each unit."""
+        """Status words (raw), then dispatched and, where offered, completed commands of all units."""
         try:
             data = self._state.read()
-            if data == self._previous and not self._unsettled:
+            if data != self._previous:
+                self._change(data)
+            elif not self._unsettled:
                 return self._values
-            return self._changed(data)
+            if self._completed:
+                self._unsettled -= 1
+                self._values = (*self._states, *[completed_count(file.read()) for file in self._completed])
+            return self._values
         except ReadGap:
             self._forget()
             raise
@@ -110,33 +121,26 @@ class XrtCuReader:
         self._state.close()
         self._forget()
 
-    def _changed(self, data: bytes) -> tuple[int, ...]:
-        """Parse a new text; one that is not whole was caught while it was being written and is read once more."""
+    def _change(self, data: bytes) -> None:
+        """Take in a new text; one that is not whole was caught while it was being written and is read once more."""
         try:
             units = parse_units(data)
         except ReadGap:
             data = self._state.read()
             units = parse_units(data)
         present = {unit.instance: unit for unit in units}
-        values: list[int] = []
-        for name in self._instances:
-            if name not in present:
-                raise ReadGap(NO_UNIT)
-            values += present[name].status, present[name].usage
-            if name in self._completed:
-                values.append(completed_count(self._completed[name].read()))
-        if data != self._previous:
-            self._unsettled = SETTLING_READS if self._completed else 0
-        elif self._unsettled:
-            self._unsettled -= 1
+        try:
+            watched = [present[name] for name in self._instances]
+        except KeyError:
+            raise ReadGap(NO_UNIT) from None
+        self._states = self._values = (*[unit.status for unit in watched], *[unit.usage for unit in watched])
+        self._unsettled = SETTLING_READS + 1 if self._completed else 0
         self._previous = data
-        self._values = tuple(values)
-        return self._values
 
     def _forget(self) -> None:
         """After a gap nothing known holds: a reloaded firmware renumbers the CU devices and restarts the counts."""
         self._previous = b""
-        for file in self._completed.values():
+        for file in self._completed:
             file.close()
 
     def _locate(self) -> Path:
@@ -150,12 +154,6 @@ class XrtCuReader:
         if path is None:
             raise SensorNotFound(f"{self._device}: no completed count of {name}")
         return path
-
-    def _columns_of(self, name: str) -> Iterator[Column]:
-        yield Column(f"status.{name}", "1", "state")
-        yield Column(f"usage.{name}", "1", "counter")
-        if name in self._completed:
-            yield Column(f"completed.{name}", "1", "counter")
 
 
 def open_readers(files: Files, root: Path, options: Mapping[str, Any]) -> list[tuple[str, Reader]]:
