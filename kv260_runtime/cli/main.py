@@ -17,6 +17,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
         "kv260_runtime.cli.profile",
         "measure what compiled models cost: executions, joules, megabytes, busy time",
     ),
+    "run": ("kv260_runtime.cli.run", "execute a model off the board, bit for bit as the DPU would"),
     "report": ("kv260_runtime.cli.report", "show a session that was recorded earlier, in any format"),
 }
 """Subcommand to its module and one line of help; the module is imported only when the command is used.

@@ -3,12 +3,14 @@
 from kv260_runtime.execute.executor import Executor, InputError, open_executor
 from kv260_runtime.execute.fixed import dequantize, quantize
 from kv260_runtime.execute.operators import register_operator
+from kv260_runtime.execute.plan import computed_tensors
 from kv260_runtime.execute.specs import TensorSpec
 
 __all__ = [
     "Executor",
     "InputError",
     "TensorSpec",
+    "computed_tensors",
     "dequantize",
     "open_executor",
     "quantize",

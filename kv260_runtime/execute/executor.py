@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from importlib.util import find_spec
 
 import numpy as np
 
-from kv260_runtime.errors import ModelRejected, RunFailed
-from kv260_runtime.execute.backends import BACKENDS
+from kv260_runtime.errors import ExitCode, KvbenchError, ModelRejected, RunFailed
+from kv260_runtime.execute.backends import BACKENDS, BackendUnavailable
 from kv260_runtime.execute.plan import Plan, make_plan
 from kv260_runtime.execute.specs import Array, TensorSpec
 from kv260_runtime.execute.units import Program
 from kv260_runtime.xmodel import Graph, Subgraph
+
+AUTO = "auto"
 
 
 class InputError(ModelRejected):
@@ -22,12 +23,12 @@ class InputError(ModelRejected):
 class Executor:
     """Runs one plan; several threads may share it."""
 
-    def __init__(self, plan: Plan, program: Program, backend: str, notes: tuple[str, ...] = ()) -> None:
+    def __init__(self, plan: Plan, program: Program, backend: str) -> None:
         """Use open_executor."""
         self._plan = plan
         self._program: Program | None = program
         self.backend = backend
-        self.notes = notes
+        self.notes = plan.notes
         """What a user should know about how this model is computed, one line each."""
 
     @property
@@ -85,24 +86,27 @@ def open_executor(
 ) -> Executor:
     """Plan a graph, or one subgraph of it, for running.
 
-    `backend` is a row of BACKENDS; `auto` takes onnxruntime where it is installed and else numpy, saying so in `notes`.
-    `threads` is how many one execution may use. `keep` names tensors to hand out besides the outputs.
-    Raises ModelRejected, before anything runs, for whatever cannot be executed exactly as the DPU would.
+    `backend` is a row of BACKENDS; `auto` takes onnxruntime where it is of use and else numpy, saying so in `notes`.
+    `threads` (1 or more) is how many one execution may use. `keep` names tensors to hand out besides the outputs.
+    Raises ModelRejected, before anything runs, for whatever cannot be executed exactly as the DPU would, and
+    BackendUnavailable for a backend that is not there.
     """
-    notes: tuple[str, ...] = ()
-    if backend == "auto":
-        backend = "onnxruntime" if find_spec("onnxruntime") else "numpy"
-        if backend == "numpy":
-            notes = ("onnxruntime is not installed (pip install 'kvbench[execution]'): computing slowly with numpy",)
-    if backend not in BACKENDS:
-        raise ModelRejected(f"no backend is called {backend!r}; known: auto, {', '.join(BACKENDS)}")
+    if backend not in (AUTO, *BACKENDS):
+        raise KvbenchError(f"no backend is called {backend!r}; known: {AUTO}, {', '.join(BACKENDS)}", ExitCode.USAGE)
+    if backend == AUTO:
+        try:
+            return _open(graph, subgraph, "onnxruntime", threads, keep)
+        except BackendUnavailable as error:
+            executor = _open(graph, subgraph, "numpy", threads, keep)
+            executor.notes = (f"{error}: computing with numpy, more slowly", *executor.notes)
+            return executor
+    return _open(graph, subgraph, backend, threads, keep)
+
+
+def _open(graph: Graph, subgraph: Subgraph | None, backend: str, threads: int, keep: Iterable[str]) -> Executor:
     row = BACKENDS[backend]
     plan = make_plan(graph, subgraph, keep, row.accumulator)
-    try:
-        program = Program(plan, row.compile(plan, max(1, threads)))
-    except ImportError as error:
-        raise ModelRejected(f"backend {backend!r} is not installed: pip install 'kvbench[execution]'") from error
-    return Executor(plan, program, backend, notes + plan.notes)
+    return Executor(plan, Program(plan, row.compile(plan, threads)), backend)
 
 
 def _batch_of(source: str, spec: TensorSpec, array: Array) -> int:

@@ -67,12 +67,25 @@ def make_plan(
     return builder.finish(_output_names(graph, subgraph, ops), _kept_names(graph, ops, keep))
 
 
+def computed_tensors(graph: Graph, subgraph: Subgraph | None = None) -> list[str]:
+    """Names of all tensors that depend on an input, in topological order: what `keep` may name."""
+    fixed: set[str] = set()
+    names = []
+    for op in graph.ops if subgraph is None else graph.ops_of(subgraph):
+        producers = list(op.producers())
+        if op.type in CONSTANT_TYPES or (producers and fixed.issuperset(producers)):
+            fixed.add(op.name)
+        elif op.type not in SOURCE_TYPES:
+            names.append(op.tensor.name)
+    return names
+
+
 def _check_target(graph: Graph) -> None:
     target = graph.target
     if target is not None and not target.startswith(SUPPORTED_TARGET):
         raise ModelRejected(
-            f"{graph.source}: is compiled for {target}, whose weights are permuted; only {SUPPORTED_TARGET} files and "
-            "quantised ones can be executed"
+            f"{graph.source}: is compiled for {target}; only {SUPPORTED_TARGET}, whose weights are in plain order, and "
+            "quantised files can be executed"
         )
     if target is None and graph.on_device("DPU"):
         raise ModelRejected(f"{graph.source}: its DPU subgraphs name no target; only {SUPPORTED_TARGET} is known here")

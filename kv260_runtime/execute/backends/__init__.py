@@ -8,8 +8,16 @@ from importlib import import_module
 
 import numpy as np
 
+from kv260_runtime.errors import ExitCode, KvbenchError
 from kv260_runtime.execute.plan import Plan
 from kv260_runtime.execute.units import Unit
+
+
+class BackendUnavailable(KvbenchError, ImportError):
+    """The library of a backend is not installed, or does not compute as it must."""
+
+    exit_code = ExitCode.UNAVAILABLE
+
 
 Compiler = Callable[[Plan, int], list[Unit]]
 
@@ -24,9 +32,14 @@ class Backend:
     """What the numpy kernels keep wide sums in."""
 
     def compile(self, plan: Plan, threads: int) -> list[Unit]:
-        """Make the units; ImportError where the library is not installed."""
+        """Make the units; BackendUnavailable where the library is of no use."""
         module, _, name = self.compiler.partition(":")
-        function: Compiler = getattr(import_module(module), name)
+        try:
+            function: Compiler = getattr(import_module(module), name)
+        except BackendUnavailable:
+            raise
+        except ImportError as error:
+            raise BackendUnavailable(f"{error.name} is not installed (pip install 'kvbench[execution]')") from error
         return function(plan, threads)
 
 

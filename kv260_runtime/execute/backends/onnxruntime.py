@@ -3,25 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Protocol
 
-import onnxruntime as ort
-
+from kv260_runtime.execute.backends import BackendUnavailable
+from kv260_runtime.execute.backends.probe import sums_are_plain
+from kv260_runtime.execute.backends.sessions import Session, open_session
 from kv260_runtime.execute.kernels import FloatKernel, Kernel
 from kv260_runtime.execute.onnx_graph import OnnxGraph, Value
 from kv260_runtime.execute.plan import Plan, Step
 from kv260_runtime.execute.specs import Array, TensorSpec
 from kv260_runtime.execute.units import KernelUnit, Unit
-
-LOG_ERRORS_ONLY = 3
-
-
-class Session(Protocol):
-    """What is used of onnxruntime.InferenceSession."""
-
-    def run(self, output_names: None, input_feed: Mapping[str, Array]) -> list[Array]:
-        """All outputs, in order."""
-        ...
 
 
 class SessionUnit:
@@ -41,9 +31,10 @@ class SessionUnit:
 
 def compile_plan(plan: Plan, threads: int) -> list[Unit]:
     """Group the steps and build one session for each group that float32 can compute."""
+    if not sums_are_plain(threads):
+        raise BackendUnavailable("this ONNX Runtime does not add plainly in float32, so it is of no use here")
     units: list[Unit] = []
-    groups = _groups(plan)
-    for steps, in_float in groups:
+    for steps, in_float in _groups(plan):
         if in_float:
             units.append(_session_unit(plan, steps, threads))
         else:
@@ -87,15 +78,4 @@ def _session_unit(plan: Plan, steps: list[Step], threads: int) -> SessionUnit:
         values[step.name] = step.kernel.emit(onnx, *(values[name] for name in step.inputs))
     for name in outputs:
         onnx.output(values[name])
-    return SessionUnit(_session(onnx.serialize(), threads), feeds, outputs)
-
-
-def _session(model: bytes, threads: int) -> Session:
-    options = ort.SessionOptions()
-    options.intra_op_num_threads = threads
-    options.inter_op_num_threads = 1
-    options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_ENABLE_ALL
-    options.enable_mem_pattern = False
-    options.log_severity_level = LOG_ERRORS_ONLY
-    session: Session = ort.InferenceSession(model, options, providers=["CPUExecutionProvider"])
-    return session
+    return SessionUnit(open_session(onnx.serialize(), threads), feeds, outputs)
