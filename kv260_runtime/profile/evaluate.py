@@ -34,6 +34,7 @@ def evaluate(path: Path) -> ProfileResult:
         missing_sensors=meta.get("missing_sensors", {}),
         streams=streams,
         interrupted=bool(meta.get("interrupted", False)),
+        created_ns=meta.get("created", {}).get("wall_ns"),
     )
 
 

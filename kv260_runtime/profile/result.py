@@ -103,3 +103,5 @@ class ProfileResult:
     streams: Sequence[Mapping[str, Any]] = ()
     """What was recorded: name, kind and attributes (chip, what a rail covers) of each stream."""
     interrupted: bool = False
+    created_ns: int | None = None
+    """When the session was made, in nanoseconds since 1970 (UTC)."""

@@ -7,6 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from kv260_runtime.profile.result import ModelResult, ProfileResult, RunOutcome
+from kv260_runtime.report.rows import utc
 from telemetry.figures.figure import Figure
 
 SCHEMA_VERSION = 1
@@ -24,6 +25,7 @@ def as_json(result: ProfileResult) -> dict[str, Any]:
         "schema_version": SCHEMA_VERSION,
         "kind": "kvbench profile",
         "session": result.session,
+        "created": utc(result.created_ns),
         "emulated": bool(result.identity.get("emulated", False)),
         "identity": dict(result.identity),
         "plan": dict(result.plan),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from datetime import datetime, timezone
 from typing import Literal
 
 ChangeStyle = Literal["ratio", "points", "none"]
@@ -98,3 +99,12 @@ def change(style: ChangeStyle, ratio: float, first: float, other: float, scale: 
     if ratio >= 2 or ratio <= 0.5:
         return f"{ratio:.3g}×" if ratio >= 2 else f"1/{1 / ratio:.3g}" if ratio > 0 else "n/a"
     return f"{(ratio - 1) * 100:+.1f} %"
+
+
+def utc(wall_ns: int | None) -> str | None:
+    """An instant of the wall clock to the second, as ISO 8601.
+
+    >>> utc(1_700_000_000_123_456_789)
+    '2023-11-14T22:13:20+00:00'
+    """
+    return None if wall_ns is None else datetime.fromtimestamp(wall_ns // 10**9, timezone.utc).isoformat()
