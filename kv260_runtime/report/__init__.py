@@ -10,6 +10,8 @@ from kv260_runtime.profile.result import ProfileResult
 FORMATS: Mapping[str, str] = {
     "table": "kv260_runtime.report.table:render",
     "json": "kv260_runtime.report.json:render",
+    "csv": "kv260_runtime.report.csv:render",
+    "markdown": "kv260_runtime.report.markdown:render",
 }
 """Format name to `module:callable(ProfileResult) -> str`, imported when asked for."""
 
