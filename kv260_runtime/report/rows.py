@@ -96,15 +96,6 @@ def change(style: ChangeStyle, ratio: float, first: float, other: float, scale: 
         return f"{(other - first) * scale:+.2f} points"
     if style == "none":
         return ""
-    if ratio >= 2 or ratio <= 0.5:
-        return f"{ratio:.3g}×" if ratio >= 2 else f"1/{1 / ratio:.3g}" if ratio > 0 else "n/a"
-    return f"{(ratio - 1) * 100:+.1f} %"
-
-
-def utc(wall_ns: int | None) -> str | None:
-    """An instant of the wall clock to the second, as ISO 8601.
-
-    >>> utc(1_700_000_000_123_456_789)
-    '2023-11-14T22:13:20+00:00'
-    """
-    return None if wall_ns is None else datetime.fromtimestamp(wall_ns // 10**9, timezone.utc).isoformat()
+    if ratio >= 2:
+        return f"{ratio:.3g}×"
+    return f"{(ratio - 1) * 100:+.1f} %" if ratio > 0.1 else f"{(ratio - 1) * 100:+.2f} %"
