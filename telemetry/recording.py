@@ -30,6 +30,7 @@ class Recording:
     def __init__(self, process: subprocess.Popen[bytes], complaints: IO[bytes]) -> None:
         self._process = process
         self._errors = complaints
+        self._said = ""
         self.ready = RecorderReady([], {}, "", process.pid)
         self.summary: dict[str, StreamSummary] = {}
         """Samples, missed slots and late samples of each stream; known once stopped."""
@@ -118,10 +119,16 @@ class Recording:
 
     def _obituary(self, code: int) -> str:
         """One line on how the recorder ended: the last one it wrote to its standard error, if any."""
-        self._errors.seek(0)
-        said = self._errors.read().decode("utf-8", "replace").strip().splitlines()
+        self._hear()
         manner = f"was killed by {signal.Signals(-code).name}" if code < 0 else f"ended with code {code}"
-        return f"the recorder {manner}" + (f": {said[-1]}" if said else "")
+        return f"the recorder {manner}" + (f": {self._said}" if self._said else "")
+
+    def _hear(self) -> None:
+        """Remember the last line of its standard error, while that can be read."""
+        if not self._errors.closed:
+            self._errors.seek(0)
+            lines = self._errors.read().decode("utf-8", "replace").strip().splitlines()
+            self._said = lines[-1] if lines else ""
 
     def _end(self) -> None:
         """Close the recorder's standard input, which ends it, and wait."""
@@ -134,3 +141,5 @@ class Recording:
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
+        self._hear()
+        self._errors.close()
