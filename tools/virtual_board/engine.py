@@ -116,9 +116,13 @@ class Engine:
 
     def fail_all(self) -> None:
         """The compute unit is gone: every command fails now."""
-        if self._run is not None:
-            self._run.execution.on_end(self._run.execution, "failed")
+        run = self._run
+        if run is not None:
+            now_ns = self._now()
+            self._rest_hardware(run, now_ns)
+            self._log_run(run, now_ns)
             self._run = None
+            run.execution.on_end(run.execution, "failed")
         while self._commands:
             waiting = self._commands.popleft()
             waiting.on_end(waiting, "failed")

@@ -27,8 +27,9 @@ class _Seen:
 class Observers:
     """The process tree below one process, looked at now and then."""
 
-    def __init__(self, parent: int, is_client: Callable[[int], bool], mark: bytes) -> None:
+    def __init__(self, parent: int, board: int, is_client: Callable[[int], bool], mark: bytes) -> None:
         self._parent = parent
+        self._board = board
         self._is_client = is_client
         self._mark = mark
         """Something that the environment of workload processes holds and no other does."""
@@ -40,7 +41,7 @@ class Observers:
         todo = [self._parent]
         while todo:
             pid = todo.pop()
-            if pid == os.getpid():
+            if pid == self._board:
                 continue
             try:
                 cpu_ns = clock.process_cpu_ns(pid)

@@ -101,7 +101,7 @@ class Board:
         self.timers.at(now_ns + FLUSH_NS, self._flush)
         if settings.charged:
             mark = str(socket_path).encode()
-            self._observers = Observers(settings.parent, self.server.is_workload, mark)
+            self._observers = Observers(settings.parent, os.getpid(), self.server.is_workload, mark)
             self.timers.at(now_ns + OBSERVE_NS, self._observe)
         self._conversions = 0
         self._last_temperature = (now_ns, 0.0)
