@@ -13,6 +13,7 @@ from virtual_board.constants import Constants
 from virtual_board.cpu import Processor
 
 SECOND = 1_000_000_000
+NOMINAL = Constants()
 
 
 def ticks(root: Path) -> list[list[int]]:
@@ -25,7 +26,7 @@ def moved(before: list[list[int]], after: list[list[int]]) -> list[list[int]]:
     return [[b - a for a, b in zip(*pair, strict=True)] for pair in zip(before, after, strict=True)]
 
 
-def processor(root: Path, constants: Constants = Constants()) -> Processor:
+def processor(root: Path, constants: Constants = NOMINAL) -> Processor:
     return Processor(root, constants, random.Random(1), 0, 1_700_000_000)
 
 

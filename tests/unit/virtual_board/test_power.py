@@ -1,4 +1,4 @@
-"""The power sensor shows averages of finished conversions, in steps, with the errors it was given (board facts, 3.1)."""
+"""The power sensor shows averages of finished conversions, in steps, with the errors it has (board facts, 3.1)."""
 
 from __future__ import annotations
 
