@@ -57,6 +57,9 @@ def selector_words() -> tuple[int, ...]:
     return tuple(int.from_bytes(selected[i : i + 4], "little") for i in range(0, len(selected), 4))
 
 
+SELECTED_BY_US = selector_words()
+
+
 class ApmReader:
     """The monitor, programmed and running; its counters wrap, so a series is unwrapped from its first reading on."""
 
@@ -91,7 +94,7 @@ class ApmReader:
 
     def _start(self) -> None:
         """Select, forbid resets and interrupts, reset, run (board.md 2.6)."""
-        for offset, word in zip(SELECTORS, selector_words(), strict=True):
+        for offset, word in zip(SELECTORS, SELECTED_BY_US, strict=True):
             self._registers.write32(offset, word)
         self._registers.write32(SAMPLE_INTERVAL_CONTROL, 0)
         self._registers.write32(GLOBAL_INTERRUPT_ENABLE, 0)
@@ -104,7 +107,7 @@ class ApmReader:
 
 def selected_by_us(registers: Registers) -> bool:
     """True if the metric selectors are those that this module writes."""
-    return all(registers.read32(offset) == word for offset, word in zip(SELECTORS, selector_words(), strict=True))
+    return all(registers.read32(offset) == word for offset, word in zip(SELECTORS, SELECTED_BY_US, strict=True))
 
 
 def open_readers(files: Files, root: Path, options: Mapping[str, Any]) -> list[tuple[str, Reader]]:
@@ -121,13 +124,14 @@ def open_readers(files: Files, root: Path, options: Mapping[str, Any]) -> list[t
     except OSError as error:
         remedy = 'a udev rule for SUBSYSTEM=="uio", ATTR{name}=="axi-pmon" lets a group in'
         raise SensorNotFound(f"{node}: {error.strerror or error}; {remedy}") from error
+    boot = text(files, root / "proc/sys/kernel/random/boot_id")
     try:
-        _claim(files, registers, node, state, text(files, root / "proc/sys/kernel/random/boot_id"))
-        reader = ApmReader(registers, {"device": str(node), "address": chosen.address})
+        _refuse_if_taken(registers, node, known=boot is not None and text(files, state) == boot)
     except SensorNotFound:
         registers.close()
         raise
-    return [("apm", reader)]
+    attributes = {"device": str(node), "address": chosen.address, "takeover": _sign(files, state, boot)}
+    return [("apm", ApmReader(registers, attributes))]
 
 
 def _find(files: Files, root: Path, address: int) -> Path:
@@ -151,22 +155,26 @@ def _address(value: str | None) -> int | None:
         return None
 
 
-def _claim(files: Files, registers: Registers, node: Path, state: Path, boot: str | None) -> None:
-    """Refuse a monitor that runs for somebody else; else write down that from here on it is ours.
+def _refuse_if_taken(registers: Registers, node: Path, known: bool) -> None:
+    """SensorNotFound if the monitor runs for somebody else; the lock is held already.
 
-    The lock is held. A monitor still running may be ours of before a kill: then the selectors are ours and the state
-    file carries this boot's id (measurement_rules.md, Counters).
+    One that runs with our selectors may be ours of before a kill, which is `known` if our state file carries this
+    boot's id (measurement_rules.md, Counters).
     """
     control = registers.read32(CONTROL)
-    ours = selected_by_us(registers) and boot is not None and text(files, state) == boot
-    if control != CONTROL_STOP and not ours:
+    if control != CONTROL_STOP and not (known and selected_by_us(registers)):
         raise SensorNotFound(
             f"{node}: already running (control 0x{control:x}) and not for kvbench; likely owner: vaitrace, "
             "which takes no lock; stop it, or reboot if it was killed"
         )
+
+
+def _sign(files: Files, state: Path, boot: str | None) -> str:
+    """Write down that the monitor is ours in this boot; whether a next start could take it over after a kill."""
+    if boot is None:
+        return "no: the boot has no id"
     try:
-        files.write(state, f"{boot or 'unknown'}\n".encode())
+        files.write(state, f"{boot}\n".encode())
     except OSError as error:
-        raise SensorNotFound(
-            f"{state}: {error.strerror or error}; after a kill only this file lets the next start take over"
-        ) from error
+        return f"no: {state}: {error.strerror or error}"
+    return f"by {state}"

@@ -160,7 +160,11 @@ def open_readers(files: Files, root: Path, options: Mapping[str, Any]) -> list[t
     """One stream `cu`: for each unit NAME the columns status.NAME, usage.NAME and, on XRT 2.13, completed.NAME."""
     kernel = decode(Options, options, "xrt-cu").kernel
     candidates = [*render_devices(files, root), *platform_devices(files, root)]
-    return [("cu", XrtCuReader(files, root, _holding(files, candidates, kernel), kernel))]
+    device = _holding(files, candidates, kernel)
+    try:
+        return [("cu", XrtCuReader(files, root, device, kernel))]
+    except ReadGap as gap:  # the overlay went while we looked
+        raise SensorNotFound(f"{device / STATE_FILE}: {gap.reason}") from gap
 
 
 def _holding(files: Files, devices: Iterable[Path], kernel: str) -> Path:

@@ -23,7 +23,7 @@ from telemetry.boards import (
 )
 from telemetry.errors import ConfigError, TelemetryError
 from telemetry.files import SystemFiles
-from telemetry.readers import open_kind
+from telemetry.readers import READERS, open_kind
 from tests.unit.readers.trees import jetson, kv260, laptop, write
 
 MINIMAL: dict[str, Any] = {"name": "b", "title": "B", "streams": [{"kind": "proc-stat", "period_ms": 1000}]}
@@ -193,3 +193,10 @@ def test_any_value_under_any_key_is_a_profile_or_one_line_of_refusal(key: str, v
         assert "\n" not in str(error)
     else:
         assert isinstance(board, BoardProfile)
+
+
+def test_the_page_on_profiles_names_every_kind_and_key(repository: Path) -> None:
+    page = (repository / "docs" / "board-profiles.md").read_text(encoding="utf-8")
+    definitions = json_schema()["$defs"]
+    keys = {key for definition in definitions.values() for key in definition.get("properties", {})}
+    assert [word for word in sorted(keys | READERS.keys()) if f"`{word}`" not in page] == []

@@ -266,12 +266,22 @@ def test_the_state_file_is_written_where_asked(root: Path, tmp_path: Path) -> No
     reader.close()
 
 
-def test_an_unwritable_state_folder_is_named_and_the_monitor_not_started(root: Path) -> None:
+def test_an_unwritable_state_folder_is_told_and_costs_no_more_than_the_takeover(root: Path) -> None:
     write(root, {"run/kvbench": "a file where a folder should be\n"})
-    with pytest.raises(SensorNotFound, match="run/kvbench"):
-        opened(root)
-    assert register(root, CONTROL) == 0
-    SystemFiles().map_registers(root / "dev/uio1", 4096).close()
+    reader = opened(root)
+    assert reader.attributes["takeover"].startswith(f"no: {root}/run/kvbench/apm-0xfd0b0000.boot: ")
+    assert len(reader.read()) == 11
+    reader.close()
+    assert opened(write(root, {"run/kvbench": None})).attributes["takeover"] == f"by {root}/{STATE}"
+
+
+def test_a_node_that_somebody_else_locked_is_in_use_whatever_file_access_says_so(root: Path) -> None:
+    class Locked(SystemFiles):
+        def map_registers(self, path: Path, length: int) -> None:  # type: ignore[override]
+            raise BlockingIOError(11, "Resource temporarily unavailable")
+
+    with pytest.raises(SensorNotFound, match="dev/uio1 is in use by another process; stop it first"):
+        open_kind("apm", Locked(), root, {})
 
 
 def test_a_wrong_address_is_a_configuration_error(root: Path) -> None:
