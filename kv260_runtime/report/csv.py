@@ -6,7 +6,7 @@ import csv
 import io
 
 from kv260_runtime.profile.result import ModelResult, ProfileResult, RunOutcome
-from kv260_runtime.report.rows import utc
+from kv260_runtime.report.words import utc
 
 ABOUT_THE_RUN = ("session", "created", "board", "emulated", "model", "phase", "run", "attempt", "kept", "reason")
 

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from kv260_runtime.profile.result import ModelResult, ProfileResult, RunOutcome
-from kv260_runtime.report.rows import utc
+from kv260_runtime.report.words import utc
 from telemetry.figures.figure import Figure
 
 SCHEMA_VERSION = 1

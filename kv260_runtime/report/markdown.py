@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kv260_runtime.profile.result import ProfileResult
-from kv260_runtime.report import words
-from kv260_runtime.report.grid import lines
-from kv260_runtime.report.rows import utc
+from kv260_runtime.report import grid, words
+from kv260_runtime.report.words import utc
 
 SPECIAL = "\\`*_{}[]<>|#~"
 """Characters that Markdown or HTML inside Markdown would take for markup."""
@@ -34,7 +33,7 @@ def _table(result: ProfileResult) -> Iterator[str]:
     others = result.models[1:]
     yield _row(["", "unit", *(_text(model.name) for model in result.models), *("change" for _ in others)])
     yield _row([":--", ":--", *("--:" for _ in result.models), *("--:" for _ in others)])
-    for line in lines(result):
+    for line in grid.lines(result):
         label = ("↳ " if line.is_part else "") + _text(line.label)
         yield _row([label, line.unit, *line.values, *line.changes])
 

@@ -7,8 +7,7 @@ import textwrap
 from collections.abc import Iterator
 
 from kv260_runtime.profile.result import ProfileResult
-from kv260_runtime.report import words
-from kv260_runtime.report.grid import lines
+from kv260_runtime.report import grid, words
 
 WIDTH = 120
 
@@ -37,7 +36,7 @@ def _table(result: ProfileResult) -> str:
         table.add_column(model.name, justify="right", overflow="fold")
     for _ in result.models[1:]:
         table.add_column("change", justify="right")
-    for line in lines(result):
+    for line in grid.lines(result):
         table.add_row(line.label, line.unit, *line.values, *line.changes)
     text = io.StringIO()
     console = Console(file=text, width=max(WIDTH, 60 + 32 * len(result.models)), color_system=None, markup=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from datetime import datetime, timezone
 from typing import Any
 
 from kv260_runtime.profile.result import ModelResult, ProfileResult, RunOutcome
@@ -109,3 +110,12 @@ def caveats(result: ProfileResult) -> Iterator[str]:
     yield from map(finding, result.findings)
     if result.interrupted:
         yield "interrupted: the figures are of the runs made until then"
+
+
+def utc(wall_ns: int | None) -> str | None:
+    """An instant of the wall clock to the second, as ISO 8601.
+
+    >>> utc(1_700_000_000_123_456_789)
+    '2023-11-14T22:13:20+00:00'
+    """
+    return None if wall_ns is None else datetime.fromtimestamp(wall_ns // 10**9, timezone.utc).isoformat()

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from telemetry.errors import SessionError
-from telemetry.model import Column, Float64Array, Gap, Int64Array, Marker, Series, Stream
+from telemetry.model import Column, Float64Array, Gap, Int64Array, Marker, Series, Stream, Window
 from telemetry.session import schema
 from telemetry.session.log import Phase, RunInfo
 from telemetry.session.packing import typecode, unpack_integers, unpack_into
@@ -86,6 +86,11 @@ class SessionReader:
         named = {column.name: array for column, array in zip(stream.columns, values, strict=True)}
         gaps = tuple(gap for gap in self.gaps(name) if gap.end_ns >= first and gap.start_ns <= last)
         return Series(stream, t_ns, late_ns, named, gaps)
+
+    def span(self) -> Window | None:
+        """From the first sample of any stream to the last; None if there is no sample."""
+        first, last = self._rows("SELECT min(start_ns), max(end_ns) FROM chunk")[0]
+        return None if first is None else Window(first, last)
 
     def gaps(self, name: str) -> list[Gap]:
         """The spans in which a stream has no samples, oldest first; adjoining ones with one reason as one."""
