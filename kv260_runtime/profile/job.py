@@ -106,7 +106,7 @@ class ProfileJob:
     def _describe(self) -> None:
         environment = self._environment()
         self._log.put_meta("identity", identify(self._board, SystemFiles(), environment))
-        self._log.put_meta("plan", self._options.as_json())
+        self._log.put_meta("plan", {**self._options.as_json(), "workload": self._subjects[0].spec.kind})
         self._log.put_meta("models", [subject.as_json() for subject in self._subjects])
 
     def _start_recorder(self) -> Recording:

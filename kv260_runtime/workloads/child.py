@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 import queue
 import signal
@@ -18,6 +19,13 @@ from telemetry.clock import Clock
 
 POLL_NS = 200_000_000
 """How often a waiting loop looks up: often enough for a live display and for Ctrl-C."""
+F_SETPIPE_SZ = 1031
+"""fcntl(2); the fcntl module has it from Python 3.10 on some systems only."""
+REPORT_PERIOD_NS = 100_000_000
+"""Lines of a report carry their own stamps, so they are fetched in batches: waking up for each would be a cost of ours
+that a fast model pays for a thousand times a second."""
+REPORT_PIPE_BYTES = 1 << 20
+"""Room for a tenth of a second of the fastest model, and then some."""
 KEPT_LINES = 30
 """Last lines of stdout and stderr kept for the report of a failure."""
 
@@ -45,7 +53,7 @@ class Child:
         self._clock = clock
         self._queue: queue.SimpleQueue[Line | None] = queue.SimpleQueue()
         self.last_lines: deque[str] = deque(maxlen=KEPT_LINES)
-        report_read, report_write = os.pipe() if report else (-1, -1)
+        report_read, report_write = _report_pipe() if report else (-1, -1)
         arguments = [*command, "--report-fd", str(report_write)] if report else list(command)
         try:
             self.process = subprocess.Popen(
@@ -78,13 +86,15 @@ class Child:
         """Read one descriptor to its end; the stamp is taken before the bytes are looked at."""
         rest = b""
         while True:
-            data = os.read(descriptor, 65536)
+            data = os.read(descriptor, REPORT_PIPE_BYTES)
             t_ns = self._clock.now_ns()
             if not data:
                 break
             *whole, rest = (rest + data).split(b"\n")
             for text in whole:
                 self._queue.put(Line(t_ns, source, text))
+            if source == "report":
+                self._clock.sleep_until_ns(t_ns + REPORT_PERIOD_NS)
         if rest:
             self._queue.put(Line(t_ns, source, rest))
         self._queue.put(None)
@@ -151,6 +161,14 @@ class Child:
         if self._report_read >= 0:
             os.close(self._report_read)
             self._report_read = -1
+
+
+def _report_pipe() -> tuple[int, int]:
+    """A pipe large enough to be read in batches; the size is a wish that a system may refuse."""
+    read, write = os.pipe()
+    with contextlib.suppress(OSError):
+        fcntl.fcntl(read, F_SETPIPE_SZ, REPORT_PIPE_BYTES)
+    return read, write
 
 
 def describe_exit(code: int | None) -> str:

@@ -24,7 +24,9 @@ class Command:
     def run(self, request: RunRequest, context: RunContext) -> Observation:
         command = self.command()
         require_program(command, context)
-        return observe_command(command, self._parser(), self._why_unfit, f"the command {command[0]}", request, context)
+        return observe_command(
+            command, self._parser(), self._why_unfit, f"the command {' '.join(self._spec.command)}", request, context
+        )
 
     def _parser(self) -> PatternParser:
         patterns = self._spec.patterns
