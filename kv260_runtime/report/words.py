@@ -35,6 +35,8 @@ def plan(planned: Mapping[str, Any]) -> str:
     """How many runs of what length in which order."""
     executions = planned.get("executions")
     length = f"{executions} executions" if executions else f"{planned.get('duration_seconds', 0):g} s"
+    if planned.get("workload") == "command":
+        length = "the command's own length"
     return (
         f"{count(planned.get('runs', 0), 'run')} of {length}, order {planned.get('order')}, "
         f"{count(planned.get('smoke', 0), 'smoke run')} per model not counted, "
