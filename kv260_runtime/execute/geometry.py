@@ -126,9 +126,14 @@ def spread(image: Array, window: Window, weights: Array) -> Array:
     return full[:, top : top + rows, left : left + columns]
 
 
+def image_shape(node: Node) -> tuple[int, int, int, int]:
+    """Shape of an input that must be an image: [batch, height, width, channels], none of them 0."""
+    shape = node.input().shape
+    if len(shape) != 4 or 0 in shape:
+        raise node.rejected(f"the input {list(shape)} is no image")
+    return shape[0], shape[1], shape[2], shape[3]
+
+
 def check_size(node: Node, expected: tuple[int, int], channels: int) -> None:
     """Refuse an operator whose attributes do not give the shape of its output tensor."""
-    shape = node.output.shape
-    if len(shape) != 4 or shape[1:] != (*expected, channels):
-        found = f"{expected[0]}x{expected[1]}x{channels}"
-        raise node.rejected(f"kernel, stride and pad give {found}, but its tensor is {list(shape)}")
+    node.gives((node.input().shape[0], *expected, channels))

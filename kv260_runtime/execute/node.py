@@ -68,6 +68,20 @@ class Node:
             raise self.rejected(f"argument {argument!r} is computed while running; only constants are supported there")
         return spec, self.constants[name]
 
+    def gives(self, shape: Sequence[int]) -> None:
+        """Refuse the operator unless its output tensor has this shape."""
+        if tuple(shape) != self.output.shape:
+            raise self.rejected(f"gives the shape {list(shape)}, but its tensor is {list(self.output.shape)}")
+
+    def elementwise(self) -> None:
+        """Refuse the operator unless its inputs, broadcast together, give the shape of its output."""
+        shapes = [spec.shape for spec in self.inputs()]
+        try:
+            shape = np.broadcast_shapes(*shapes)
+        except ValueError:
+            raise self.rejected(f"inputs of the shapes {[list(shape) for shape in shapes]} do not match") from None
+        self.gives(shape)
+
     def fix_point(self, spec: TensorSpec) -> int:
         """The fix point of a tensor that must have one."""
         if spec.fix_point is None:

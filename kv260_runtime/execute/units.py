@@ -54,7 +54,7 @@ class Program:
 
     def __init__(self, plan: Plan, units: Sequence[Unit]) -> None:
         """Find the last reader of every tensor."""
-        self._units = tuple(units)
+        self.units = tuple(units)
         self._constants = dict(plan.constants)
         self._outputs = tuple(plan.outputs)
         self._dying = _last_uses(units, keep={*plan.outputs, *plan.constants})
@@ -62,7 +62,7 @@ class Program:
     def run(self, inputs: Mapping[str, Array]) -> dict[str, Array]:
         """From the plan's inputs to its outputs, both by operator name."""
         alive: dict[str, Array] = {**self._constants, **inputs}
-        for unit, dying in zip(self._units, self._dying, strict=True):
+        for unit, dying in zip(self.units, self._dying, strict=True):
             alive.update(zip(unit.outputs, unit.run([alive[name] for name in unit.inputs]), strict=True))
             for name in dying:
                 del alive[name]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kv260_runtime.execute.fixed import Rounding
-from kv260_runtime.execute.geometry import Window, check_size, slide, spread
+from kv260_runtime.execute.geometry import Window, check_size, image_shape, slide, spread
 from kv260_runtime.execute.kernels import Kernel
 from kv260_runtime.execute.node import Node
 from kv260_runtime.execute.onnx_graph import OnnxGraph, Value
@@ -160,7 +160,7 @@ class TransposedConvolution(_Convolving):
 
 def conv2d_fix(node: Node) -> Kernel:
     """Plan conv2d-fix."""
-    window, parameters, image = Window.of(node), Parameters.of(node), _image(node)
+    window, parameters, image = Window.of(node), Parameters.of(node), image_shape(node)
     _check_kernel(node, window, parameters)
     channels = parameters.weights.shape[0]
     parameters.check(node, channels, image[3])
@@ -170,7 +170,7 @@ def conv2d_fix(node: Node) -> Kernel:
 
 def depthwise_conv2d_fix(node: Node) -> Kernel:
     """Plan depthwise-conv2d-fix."""
-    window, parameters, image = Window.of(node), Parameters.of(node), _image(node)
+    window, parameters, image = Window.of(node), Parameters.of(node), image_shape(node)
     _check_kernel(node, window, parameters)
     if parameters.weights.shape[0] != 1:
         raise node.rejected(f"a channel multiplier of {parameters.weights.shape[0]} is not supported")
@@ -181,19 +181,12 @@ def depthwise_conv2d_fix(node: Node) -> Kernel:
 
 def transposed_conv2d_fix(node: Node) -> Kernel:
     """Plan transposed-conv2d-fix."""
-    window, parameters, image = Window.of(node), Parameters.of(node), _image(node)
+    window, parameters, image = Window.of(node), Parameters.of(node), image_shape(node)
     _check_kernel(node, window, parameters)
     channels = parameters.weights.shape[0]
     parameters.check(node, channels, image[3])
     check_size(node, window.transposed_size(image[1], image[2]), channels)
     return TransposedConvolution(window, parameters, node.output.shape)
-
-
-def _image(node: Node) -> tuple[int, ...]:
-    shape = node.input().shape
-    if len(shape) != 4:
-        raise node.rejected(f"the input has {len(shape)} dimensions, 4 expected")
-    return shape
 
 
 def _check_kernel(node: Node, window: Window, parameters: Parameters) -> None:

@@ -12,7 +12,7 @@ from kv260_runtime.execute.fixed import FLOAT32_EXACT, Rounding
 from kv260_runtime.execute.kernels import Kernel
 from kv260_runtime.execute.node import Node
 from kv260_runtime.execute.onnx_graph import OnnxGraph, Value
-from kv260_runtime.execute.operators.nonlinear import rounding_of
+from kv260_runtime.execute.operators.nonlinear import SHIFTS, rounding_of
 from kv260_runtime.execute.specs import Array
 
 ALIGNED_BITS = 7
@@ -133,14 +133,15 @@ def depthwise_fix(node: Node) -> Kernel:
 
 def _product(node: Node) -> Kernel:
     inputs = node.inputs()
-    shape = np.broadcast_shapes(*(spec.shape for spec in inputs))
-    if shape != node.output.shape:
-        raise node.rejected(f"inputs give the shape {list(shape)}, its tensor is {list(node.output.shape)}")
+    node.elementwise()
     rounding = rounding_of(node, sum(node.fix_point(spec) for spec in inputs))
-    return Product(len(inputs), rounding, shape)
+    return Product(len(inputs), rounding, node.output.shape)
 
 
 def hard_sigmoid_fix(node: Node) -> Kernel:
     """Plan hard-sigmoid-fix."""
-    offset = 3 * HARD_SIGMOID_SLOPE * 2.0 ** node.integer("hsigmoid_in")
-    return HardSigmoid(offset, node.integer("shift_hsigmoid"), node.output.shape)
+    node.gives(node.input().shape)
+    inside, shift = node.integer("hsigmoid_in"), node.integer("shift_hsigmoid")
+    if inside not in SHIFTS or shift not in SHIFTS:
+        raise node.rejected(f"hsigmoid_in {inside} or shift_hsigmoid {shift} is out of range")
+    return HardSigmoid(3 * HARD_SIGMOID_SLOPE * 2.0**inside, shift, node.output.shape)

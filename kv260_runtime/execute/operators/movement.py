@@ -132,15 +132,14 @@ class Moved:
 
 def copy(node: Node) -> Kernel:
     """Plan upload, download and identity."""
-    if node.input().shape != node.output.shape:
-        raise node.rejected(f"would copy {list(node.input().shape)} into {list(node.output.shape)}")
+    node.gives(node.input().shape)
     return Copy()
 
 
 def reshape(node: Node) -> Kernel:
     """Plan reshape(-fix), flatten and squeeze: the shape is that of the output tensor."""
-    shape, size = node.output.shape, prod(node.input().shape)
-    if prod(shape) != size:
+    shape = node.output.shape
+    if prod(shape) != prod(node.input().shape):
         raise node.rejected(f"would reshape {list(node.input().shape)} to {list(shape)}")
     return Reshape(shape)
 
@@ -159,7 +158,11 @@ def concat(node: Node) -> Kernel:
 
 def stack(node: Node) -> Kernel:
     """Plan stack."""
-    axis = node.integer("axis")
+    shapes, axis = {spec.shape for spec in node.inputs()}, node.integer("axis")
+    shape = next(iter(shapes))
+    if len(shapes) > 1 or not 0 <= axis <= len(shape):
+        raise node.rejected(f"axis {axis} does not fit the inputs {[list(spec.shape) for spec in node.inputs()]}")
+    node.gives((*shape[:axis], len(node.inputs()), *shape[axis:]))
     return Moved(lambda *inputs: np.stack(inputs, axis))
 
 
@@ -168,6 +171,7 @@ def transpose(node: Node) -> Kernel:
     order = node.integers("order", len(node.input().shape))
     if sorted(order) != list(range(len(order))):
         raise node.rejected(f"order {order} is no permutation")
+    node.gives([node.input().shape[axis] for axis in order])
     return Moved(lambda values: np.ascontiguousarray(values.transpose(order)))
 
 
@@ -175,10 +179,11 @@ def strided_slice(node: Node) -> Kernel:
     """Plan strided_slice(-fix)."""
     begin = node.integers("begin")
     end, strides = node.integers("end", len(begin)), node.integers("strides", len(begin), default=[1] * len(begin))
+    shape = node.input().shape
+    if len(begin) != len(shape) or 0 in strides:
+        raise node.rejected(f"begin {begin} and strides {strides} do not fit the input {list(shape)}")
     cut = tuple(slice(*bounds) for bounds in zip(begin, end, strides, strict=True))
-    found = tuple(len(range(*part.indices(size))) for part, size in zip(cut, node.input().shape, strict=False))
-    if found != node.output.shape:
-        raise node.rejected(f"begin, end and strides give {list(found)}, its tensor is {list(node.output.shape)}")
+    node.gives([len(range(*part.indices(size))) for part, size in zip(cut, shape, strict=True)])
     return Moved(lambda values: np.ascontiguousarray(values[cut]))
 
 
@@ -189,9 +194,10 @@ def upsample_fix(node: Node) -> Kernel:
         raise node.rejected(f"mode {mode!r} is not supported; known: NEAREST")
     if node.flag("align_corners") or node.flag("half_pixel_centers"):
         raise node.rejected("align_corners and half_pixel_centers are not supported")
-    if len(image.shape) != 4 or output.shape[1] % image.shape[1] or output.shape[2] % image.shape[2]:
-        raise node.rejected(f"{list(image.shape)} to {list(output.shape)} is no whole factor")
+    if len(image.shape) != 4 or len(output.shape) != 4 or 0 in image.shape:
+        raise node.rejected(f"cannot enlarge {list(image.shape)} to {list(output.shape)}")
     factors = (output.shape[1] // image.shape[1], output.shape[2] // image.shape[2])
+    node.gives((image.shape[0], image.shape[1] * factors[0], image.shape[2] * factors[1], image.shape[3]))
     return NearestUpsampling(factors, rounding_of(node, node.fix_point(image)), output.shape)
 
 
@@ -201,8 +207,7 @@ def _concat_axis(node: Node) -> int:
     if not -rank <= axis < rank or any(len(shape) != rank for shape in shapes):
         raise node.rejected(f"axis {axis} does not fit the inputs {[list(shape) for shape in shapes]}")
     axis %= rank
-    joined = (*shapes[0][:axis], sum(shape[axis] for shape in shapes), *shapes[0][axis + 1 :])
-    others = {(*shape[:axis], *shape[axis + 1 :]) for shape in shapes}
-    if joined != node.output.shape or len(others) != 1:
-        raise node.rejected(f"inputs {[list(shape) for shape in shapes]} do not join to {list(node.output.shape)}")
+    if len({(*shape[:axis], *shape[axis + 1 :]) for shape in shapes}) != 1:
+        raise node.rejected(f"inputs {[list(shape) for shape in shapes]} do not join along axis {axis}")
+    node.gives((*shapes[0][:axis], sum(shape[axis] for shape in shapes), *shapes[0][axis + 1 :]))
     return axis

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kv260_runtime.execute.fixed import Rounding
-from kv260_runtime.execute.geometry import Window, check_size, slide
+from kv260_runtime.execute.geometry import Window, check_size, image_shape, slide
 from kv260_runtime.execute.kernels import Kernel
 from kv260_runtime.execute.node import Node
 from kv260_runtime.execute.onnx_graph import OnnxGraph, Value
@@ -107,11 +107,9 @@ class AveragePooling:
 
 def pool_fix(node: Node) -> Kernel:
     """Plan pool-fix."""
-    window, image = Window.of(node), node.input()
-    if len(image.shape) != 4:
-        raise node.rejected(f"the input has {len(image.shape)} dimensions, 4 expected")
-    check_size(node, window.output_size(image.shape[1], image.shape[2]), image.shape[3])
-    kind, bits = node.text("type"), node.fix_point(image)
+    window, image = Window.of(node), image_shape(node)
+    check_size(node, window.output_size(image[1], image[2]), image[3])
+    kind, bits = node.text("type"), node.fix_point(node.input())
     if kind == "MAX":
         if any(pad >= window.kernel[index % 2] for index, pad in enumerate(window.pad)):
             raise node.rejected("pad is as large as the kernel")

@@ -45,7 +45,10 @@ def box_sizes(node: Node) -> Array:
 
 def priorbox(node: Node) -> Kernel:
     """Plan priorbox of a feature map and an image (both NHWC); only their shapes are read."""
-    feature, image = (spec.shape for spec in node.inputs())
+    shapes = [spec.shape for spec in node.inputs()]
+    if len(shapes) != 2 or any(len(shape) != 4 or 0 in shape for shape in shapes):
+        raise node.rejected(f"needs a feature map and an image, its inputs are {[list(shape) for shape in shapes]}")
+    feature, image = shapes
     node.reads = []
     steps = node.numbers("step", default=(0.0,))
     offset = node.numbers("offset", default=(0.5,))[0]
@@ -63,6 +66,5 @@ def priorbox(node: Node) -> Kernel:
     variances = np.array(node.numbers("variance"), np.float32)
     spread = np.broadcast_to(variances if len(variances) == 4 else np.repeat(variances[:1], 4), corners.shape)
     boxes = np.stack([corners.astype(np.float32).ravel(), spread.ravel()])[None]
-    if boxes.shape != node.output.shape:
-        raise node.rejected(f"its attributes give {list(boxes.shape)}, its tensor is {list(node.output.shape)}")
+    node.gives(boxes.shape)
     return PriorBoxes(boxes)

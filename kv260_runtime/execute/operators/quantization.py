@@ -9,6 +9,8 @@ from kv260_runtime.execute.kernels import Kernel
 from kv260_runtime.execute.node import Node
 from kv260_runtime.execute.specs import Array
 
+FIX_POINTS = range(-64, 65)
+
 
 @dataclass(frozen=True)
 class FixedToFloat:
@@ -47,20 +49,29 @@ class Fix:
 
 def fix2float(node: Node) -> Kernel:
     """Plan fix2float."""
-    return FixedToFloat(node.integer("fix_point"))
+    node.gives(node.input().shape)
+    return FixedToFloat(_fix_point(node))
 
 
 def float2fix(node: Node) -> Kernel:
     """Plan float2fix."""
-    return FloatToFixed(node.integer("fix_point"), _checked_type(node))
+    return FloatToFixed(_fix_point(node), _checked_type(node))
 
 
 def fix(node: Node) -> Kernel:
     """Plan fix."""
-    return Fix(node.integer("fix_point"), _checked_type(node))
+    return Fix(_fix_point(node), _checked_type(node))
+
+
+def _fix_point(node: Node) -> int:
+    fix_point = node.integer("fix_point")
+    if fix_point not in FIX_POINTS:
+        raise node.rejected(f"fix_point {fix_point} is out of range")
+    return fix_point
 
 
 def _checked_type(node: Node) -> str:
+    node.gives(node.input().shape)
     bits, mode = node.integer("bit_width"), node.text("round_mode", "DPU_ROUND")
     if bits not in (8, 16, 32) or not node.flag("if_signed", True):
         raise node.rejected(f"bit_width {bits} or if_signed is not supported; known: 8, 16, 32 signed bits")
