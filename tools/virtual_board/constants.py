@@ -47,16 +47,16 @@ class Constants:
     host_execution_sd: float = 0.009
     """The same from one execution to the next. Assumed equal to `host_run_sd`."""
 
-    cpu_ns_per_element: float = 609.0
+    cpu_ns_per_element: float = (1938.7e6 - 1.83e6 - 18.53e6) / 3_145_728
     """CPU operators other than conversions, per element they produce. Fitted: 1938.7 ms an execution of Original
-    (paper, Table 6), whose eight splits produce 3.15 million elements by strided_slice."""
+    (paper, Table 6) less host overhead and CU time, over the elements that the fragmented demo model slices."""
 
     # Power of the SOM rail, watts
     idle_watts: float = 4.83
     """Overlay loaded, nothing running: between 4.8 and 5.03 W (rules); not fitted."""
     dpu_watts: float = 4.269
-    """Above idle while the CU runs. Fitted with `core_watts`: 8.735 W for C2fDeploy, 5.087 W for Original (paper,
-    Table 6) at the busy shares of this model (91.01 and 0.956 %)."""
+    """Above idle while the CU runs. Fitted with `core_watts`: 8.735 W for C2fDeploy and 5.087 W for Original (paper,
+    Table 6) at this model's shares of the CU (18.53 ms of 20.36 and of 1938.7) and of one core (the rest)."""
     core_watts: float = 0.218
     """Above idle per busy core. See `dpu_watts`: two equations, two unknowns."""
     rail_volts: float = 5.07
