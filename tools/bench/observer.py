@@ -135,7 +135,7 @@ class Baseline:
     def run(self, seconds: float) -> tuple[float, Nanoseconds]:
         """CPU time in seconds, and lateness of the compute unit's ticks."""
         late = self.root / "late"
-        command = [self.binary, str(seconds), str(self.priority), late, *self.specs]
+        command = [str(self.binary), str(seconds), str(self.priority), str(late), *self.specs]
         output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
         return int(output) / 1e9, np.fromfile(late, np.int64)
 
