@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
+from pathlib import Path
 
 from kv260_runtime.errors import ExitCode, KvbenchError
 
@@ -47,3 +48,19 @@ def name_value_pairs(given: list[str]) -> dict[str, str]:
             raise KvbenchError(f"--board-option {word!r}: write NAME=VALUE", ExitCode.USAGE)
         pairs[name] = value
     return pairs
+
+
+def write_new(path: Path, text: str) -> None:
+    """Write a file that must not exist yet. Raises KvbenchError in one line; a half-written file is removed."""
+    try:
+        stream = path.open("x", encoding="utf-8")
+    except FileExistsError:
+        raise KvbenchError(f"{path} exists already; remove it or name another --out", ExitCode.CANNOT_CREATE) from None
+    except OSError as error:
+        raise KvbenchError(f"cannot create {path}: {error.strerror}", ExitCode.CANNOT_CREATE) from error
+    try:
+        with stream:
+            stream.write(text)
+    except OSError as error:
+        path.unlink(missing_ok=True)
+        raise KvbenchError(f"cannot write {path}: {error.strerror}", ExitCode.IO_ERROR) from error

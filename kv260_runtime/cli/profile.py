@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from datetime import datetime
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -148,10 +148,12 @@ def _profile(arguments: argparse.Namespace, models: list[Path], stack: ExitStack
     from kv260_runtime.profile.evaluate import evaluate
     from kv260_runtime.profile.job import ProfileJob
     from kv260_runtime.profile.progress import Progress
+    from kv260_runtime.profile.replay import META_KEY, figures_of
     from kv260_runtime.profile.subjects import command_subject, model_subject, with_unique_names
     from kv260_runtime.report import renderer
     from kv260_runtime.workloads import open_workload
     from telemetry.clock import SystemClock
+    from telemetry.session.log import SessionLog
 
     spec = _spec(arguments)
     open_workload(spec)
@@ -168,6 +170,8 @@ def _profile(arguments: argparse.Namespace, models: list[Path], stack: ExitStack
     except KeyboardInterrupt:
         interrupted = True
     result = evaluate(options.session)
+    with closing(SessionLog.open(options.session)) as log:
+        log.put_meta(META_KEY, figures_of(result))
     sys.stdout.write(renderer("json" if arguments.json else "table")(result) + ("\n" if arguments.json else ""))
     if interrupted:
         return ExitCode.INTERRUPTED
