@@ -121,11 +121,11 @@ def test_test_and_lint_add_their_extras_and_keep_those_there(sandbox: Sandbox) -
     sandbox.run("test", "-k", "one or two")
     assert [line.rpartition("--editable ")[2] for line in sandbox.log() if line.startswith(("pip", "python"))] == [
         f"{sandbox.checkout}",
-        f"{sandbox.checkout}[test]",
+        f"{sandbox.checkout}[test,execution,images]",
         "python -m pytest -k one or two",
     ]
     sandbox.run("lint")
-    assert sandbox.log()[0].endswith(f"{sandbox.checkout}[test,lint]")
+    assert sandbox.log()[0].endswith(f"{sandbox.checkout}[test,execution,images,lint]")
 
 
 @pytest.mark.parametrize("file", [file for file in READ if file != "bootstrap"])
@@ -135,7 +135,7 @@ def test_a_change_of_what_decides_the_dependencies_installs_again(sandbox: Sandb
     with (sandbox.checkout / file).open("a") as changed:
         changed.write("\n# changed\n")
     sandbox.run("run", "top")
-    assert sandbox.log()[0].endswith("[test]")
+    assert sandbox.log()[0].endswith("[test,execution,images]")
 
 
 def test_a_failed_installation_is_tried_again(sandbox: Sandbox) -> None:
