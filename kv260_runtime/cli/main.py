@@ -18,7 +18,12 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
         "measure what compiled models cost: executions, joules, megabytes, busy time",
     ),
     "run": ("kv260_runtime.cli.run", "execute a model off the board, bit for bit as the DPU would"),
+    "inspect": (
+        "kv260_runtime.cli.inspect",
+        "show what is in compiled models: partition, tensors, memory, DDR traffic, warnings",
+    ),
     "report": ("kv260_runtime.cli.report", "show a session that was recorded earlier, in any format"),
+    "replay": ("kv260_runtime.cli.replay", "compute a session's figures anew from its samples and compare them"),
 }
 """Subcommand to its module and one line of help; the module is imported only when the command is used.
 

@@ -81,6 +81,10 @@ class Attributes(MutableMapping[str, Value]):
             raise self._origin.fault(key, f"is of kind {kind}, expected {' or '.join(kinds)}")
         return value
 
+    def fault(self, key: str, reason: str) -> XModelError:
+        """The error to raise for a value that is of the right kind and still wrong."""
+        return self._origin.fault(key, reason)
+
     def __getitem__(self, key: str) -> Value:
         return self.typed(key)[1]
 

@@ -13,11 +13,11 @@ from dataclasses import dataclass, field
 
 from kv260_runtime.xmodel.attributes import INTEGERS
 from kv260_runtime.xmodel.graph import Graph, Op, Subgraph, Tensor
+from kv260_runtime.xmodel.operators import CONSTANTS
 
 ON_CHIP_BYTES = 200_704
 """Largest tensor seen to stay in the DPU between superlayers; the next larger one in the same files goes to DDR."""
 
-CONSTANTS = ("const", "const-fix")
 _IN_PLACE = ("concat-fix", "reshape-fix", "download")
 
 

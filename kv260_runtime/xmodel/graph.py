@@ -13,6 +13,8 @@ from kv260_runtime.xmodel.errors import XModelError
 DATA_TYPES = ("int", "uint", "xint", "xuint", "float", "bfloat", "unknown")
 """Names of the types of tensor elements by their number in the file."""
 
+MAX_FIX_POINT = 127
+
 
 @dataclass(eq=True)
 class Tensor:
@@ -28,6 +30,8 @@ class Tensor:
     def fix_point(self) -> int | None:
         """Number of fraction bits: real value = integer * 2 ** -fix_point; None for a float tensor."""
         value: int | None = self.attrs.expect("fix_point", INTEGERS)
+        if value is not None and abs(value) > MAX_FIX_POINT:
+            raise self.attrs.fault("fix_point", f"is {value}, beyond {MAX_FIX_POINT}")
         return value
 
     @property

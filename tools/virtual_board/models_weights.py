@@ -17,7 +17,7 @@ Int8 = npt.NDArray[np.int8]
 
 
 def weight_scale(fan_in: int) -> tuple[int, int]:
-    """(peak, fix point) of uniform int8 weights of variance 2 / fan_in, which keeps the activations of a ReLU net level."""
+    """(peak, fix point) of uniform int8 weights of variance 2 / fan_in, which keeps a ReLU network level."""
     real_peak = math.sqrt(6 / fan_in)
     fix_point = math.floor(math.log2(PEAK / real_peak))
     return round(real_peak * 2**fix_point), fix_point

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from virtual_board.models import demo_graph, write_demo_models
-from virtual_board.models_memory import Workspace
 
 from kv260_runtime.xmodel import Attributes, Graph, encode_xmodel, parse_xmodel, read_xmodel, static_traffic
 from tests.unit.xmodel.graphs import real_files
+from virtual_board.models import demo_graph, write_demo_models
+from virtual_board.models_memory import Workspace
 
 TARGET = "DPUCZDX8G_ISA1_B4096"
 
