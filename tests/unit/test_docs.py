@@ -115,6 +115,12 @@ def test_links_lead_to_files_that_exist(page: Path) -> None:
     assert [target for target in local if not (page.parent / target).exists()] == []
 
 
+def test_the_index_leads_to_every_page(repository: Path) -> None:
+    index = (repository / "docs/README.md").read_text(encoding="utf-8")
+    names = [page.name for page in (repository / "docs").glob("*.md") if page.name != "README.md"]
+    assert [name for name in names if f"]({name})" not in index] == []
+
+
 @pytest.fixture(scope="module")
 def refresh_readme(repository: Path) -> ModuleType:
     specification = importlib.util.spec_from_file_location("refresh_readme", repository / "tools/refresh_readme.py")
