@@ -57,12 +57,12 @@ class Program:
         self.units = tuple(units)
         self._constants = dict(plan.constants)
         self._outputs = tuple(plan.outputs)
-        self._dying = _last_uses(units, keep={*plan.outputs, *plan.constants})
+        self.dying = _last_uses(units, keep={*plan.outputs, *plan.constants})
 
     def run(self, inputs: Mapping[str, Array]) -> dict[str, Array]:
         """From the plan's inputs to its outputs, both by operator name."""
         alive: dict[str, Array] = {**self._constants, **inputs}
-        for unit, dying in zip(self.units, self._dying, strict=True):
+        for unit, dying in zip(self.units, self.dying, strict=True):
             alive.update(zip(unit.outputs, unit.run([alive[name] for name in unit.inputs]), strict=True))
             for name in dying:
                 del alive[name]

@@ -55,6 +55,7 @@ def priorbox(node: Node) -> Kernel:
     across = (np.arange(feature[2]) + offset) * (steps[0] or image[2] / feature[2])
     down = (np.arange(feature[1]) + offset) * (steps[-1] or image[1] / feature[1])
     half = box_sizes(node).astype(np.float64) / 2
+    node.gives((1, 2, feature[1] * feature[2] * len(half) * 4))
     corners = np.empty((feature[1], feature[2], len(half), 4))
     corners[..., 0] = across[None, :, None] - half[:, 0]
     corners[..., 1] = down[:, None, None] - half[:, 1]
@@ -66,5 +67,4 @@ def priorbox(node: Node) -> Kernel:
     variances = np.array(node.numbers("variance"), np.float32)
     spread = np.broadcast_to(variances if len(variances) == 4 else np.repeat(variances[:1], 4), corners.shape)
     boxes = np.stack([corners.astype(np.float32).ravel(), spread.ravel()])[None]
-    node.gives(boxes.shape)
     return PriorBoxes(boxes)

@@ -99,6 +99,7 @@ def test_quantising_rounds_half_up_and_saturates() -> None:
     assert quantize(real, 0).tolist() == [1, 0, 0, 1, 127, -128]
     assert quantize(real, 1).tolist() == [1, -1, 1, 3, 127, -128]
     assert quantize(np.array([40.0, -7.0]), -2).tolist() == [10, -2]
+    assert quantize(np.array([np.nan, np.inf, -np.inf]), 3).tolist() == [0, 127, -128]
 
 
 def test_dequantising_and_quantising_gives_the_same_integers_back() -> None:
