@@ -20,7 +20,7 @@ ci: ## everything, from nothing, as on a new machine
 	@.ci/run
 
 readme: ## run the commands whose output README.md shows, and write it there
-	@./bootstrap run --version >/dev/null && .venv-*/bin/python tools/refresh_readme.py
+	@python3 tools/refresh_readme.py
 
 clean: ## remove environments and caches
 	rm -rf .venv-[0-9]* .venv-ci build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
