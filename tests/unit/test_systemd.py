@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from telemetry.realtime import PRIORITY
+
 Unit = dict[str, list[str]]
 
 
@@ -43,7 +45,7 @@ def test_the_service_is_not_confined_by_what_breaks_its_sensors(unit: Unit, key:
 
 
 def test_the_service_may_use_real_time_priority_but_no_capability(unit: Unit) -> None:
-    assert int(unit["LimitRTPRIO"][0]) >= 1
+    assert int(unit["LimitRTPRIO"][0]) >= PRIORITY
     assert unit["CapabilityBoundingSet"] == unit["AmbientCapabilities"] == [""]
 
 
