@@ -61,9 +61,9 @@ def make_plan(
     ops = graph.ops if subgraph is None else graph.ops_of(subgraph)
     _check_target(graph)
     _check_types(graph, ops)
-    builder = _Builder(graph, accumulator)
+    builder = _Builder(graph, {op.name for op in ops}, accumulator)
     for op in ops:
-        builder.add(op, {op.name for op in ops})
+        builder.add(op)
     return builder.finish(_output_names(graph, subgraph, ops), _kept_names(graph, ops, keep))
 
 
@@ -126,8 +126,9 @@ def _kept_names(graph: Graph, ops: list[Op], keep: Iterable[str]) -> list[str]:
 
 
 class _Builder:
-    def __init__(self, graph: Graph, accumulator: type[np.generic]) -> None:
+    def __init__(self, graph: Graph, inside: set[str], accumulator: type[np.generic]) -> None:
         self._graph = graph
+        self._inside = inside
         self._accumulator = accumulator
         self._reader = Constants(graph)
         self._specs: dict[str, TensorSpec] = {}
@@ -136,10 +137,10 @@ class _Builder:
         self._steps: list[Step] = []
         self._notes: list[str] = []
 
-    def add(self, op: Op, inside: set[str]) -> None:
+    def add(self, op: Op) -> None:
         """Add the next operator in topological order, and what it reads from outside."""
         for name in op.producers():
-            if name not in inside and name not in self._specs:
+            if name not in self._inside and name not in self._specs:
                 self._leaf(self._graph.op(name))
         if op.type in CONSTANT_TYPES | SOURCE_TYPES:
             self._leaf(op)

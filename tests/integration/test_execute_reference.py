@@ -44,10 +44,9 @@ def load(xmodels: Path, reference: str) -> tuple[Graph, Subgraph | None, dict[st
     subgraph = graph.subgraphs[int(rest[0].removeprefix("sg"))] if kind == "dpu_subgraph" else None
     with np.load(xmodels / "reference" / reference) as archive:
         arrays = {name: archive[name] for name in archive.files}
-    pick = {
-        side: {k.partition(".")[2]: v for k, v in arrays.items() if k.startswith(f"{side}.")} for side in ("in", "out")
-    }
-    return graph, subgraph, pick["in"], pick["out"]
+    inputs = {name.removeprefix("in."): values for name, values in arrays.items() if name.startswith("in.")}
+    outputs = {name.removeprefix("out."): values for name, values in arrays.items() if name.startswith("out.")}
+    return graph, subgraph, inputs, outputs
 
 
 def behind_softmax(graph: Graph) -> set[str]:
@@ -120,7 +119,8 @@ def shift_bias(graph: Graph) -> None:
 def move_pad(graph: Graph) -> None:
     """The same size, one pixel further."""
     left, right, top, bottom = conv(graph, 0).attrs["pad"]
-    conv(graph, 0).attrs["pad"] = [left + 1, right - 1, top, bottom]
+    assert left != right
+    conv(graph, 0).attrs["pad"] = [right, left, top, bottom]
 
 
 def move_fix_point(graph: Graph) -> None:

@@ -114,12 +114,11 @@ def test_kept_tensors_come_out_of_the_middle_of_a_session() -> None:
     names = computed_tensors(graph)
     assert names == ["c_fix", "p_fix", "y_fix"]
     image = np.arange(-16, 16).reshape(1, 4, 4, 2).astype(np.int8)
-    results = [
-        open_executor(graph, backend=name, keep=names).run({"x_fix": image}) for name in ("integer", "onnxruntime")
-    ]
-    assert set(results[0]) == set(names)
+    plain, session = (open_executor(graph, backend=name, keep=names) for name in ("integer", "onnxruntime"))
+    expected, found = plain.run({"x_fix": image}), session.run({"x_fix": image})
+    assert set(expected) == set(names)
     for name in names:
-        np.testing.assert_array_equal(results[0][name], results[1][name])
+        np.testing.assert_array_equal(expected[name], found[name])
 
 
 @needs_onnxruntime
