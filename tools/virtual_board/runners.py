@@ -118,7 +118,7 @@ class Runner:
     ) -> tuple[int, int]:
         """Run to the end, as the DPU's runner does; (job, status)."""
         for array in (*inputs, *outputs):
-            _check_array(array)
+            check_array(array)
         if not self._warned:
             self._warned = True
             print("virtual_board: output arrays stay as they are: values are not computed", file=sys.stderr, flush=True)
@@ -198,7 +198,8 @@ def _zeros(tensor: Tensor) -> Array:
     return np.zeros(tensor.dims, np.dtype(tensor.dtype.lstrip("x")))
 
 
-def _check_array(array: Any) -> None:  # noqa: ANN401  (anything with a buffer)
+def check_array(array: Any) -> None:  # noqa: ANN401  (anything with a buffer)
+    """Abort on a format the binding lacks, ValueError on read-only memory; nothing else is checked there either."""
     view = memoryview(array)
     if view.readonly:
         raise ValueError("buffer source array is read-only")

@@ -1,0 +1,133 @@
+"""The vendor's modules as code written against them meets them, traps included (board facts, 5)."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from kv260_runtime.xmodel import write_xmodel
+from virtual_board import runners, xir_api
+from virtual_board.arithmetic import TensorValuesUnavailable
+from virtual_board.models import demo_graph
+
+VENDOR = Path(runners.__file__).parent / "vendor"
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("model") / "demo.xmodel"
+    write_xmodel(demo_graph(split_offline=True, size=64), path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def graph(model: Path) -> xir_api.Graph:
+    return xir_api.Graph.deserialize(str(model))
+
+
+def aborted(code: str, *arguments: str) -> str:
+    """What a process prints on standard error that code makes abort."""
+    environment = {**os.environ, "PYTHONPATH": str(VENDOR)}
+    words = [sys.executable, "-c", code, *arguments]
+    ended = subprocess.run(words, env=environment, capture_output=True, text=True, timeout=30)
+    assert ended.returncode == -6
+    return ended.stderr
+
+
+def test_children_come_in_order_and_name_their_devices(graph: xir_api.Graph) -> None:
+    root = graph.get_root_subgraph()
+    children = root.toposort_child_subgraph()
+    assert [child.get_attr("device") for child in children] == ["USER", "DPU", "CPU", "CPU", "CPU"]
+    assert root.is_root and not children[1].is_root
+    assert root.get_children_num() == 5
+    assert not hasattr(root, "children_topological_sort")
+
+
+def test_tensors_of_a_subgraph_come_as_a_set_and_know_shape_type_and_fix_point(graph: xir_api.Graph) -> None:
+    dpu = graph.get_root_subgraph().toposort_child_subgraph()[1]
+    inputs = dpu.get_input_tensors()
+    assert isinstance(inputs, set)
+    [tensor] = inputs
+    assert (tensor.dims, tensor.ndim, tensor.dtype) == ([1, 64, 64, 3], 4, "xint8")
+    assert isinstance(tensor.get_attr("fix_point"), int)
+    assert tensor.get_element_num() == tensor.get_data_size() == 64 * 64 * 3
+
+
+def test_maps_that_the_binding_cannot_convert_read_as_none(graph: xir_api.Graph) -> None:
+    dpu = graph.get_root_subgraph().toposort_child_subgraph()[1]
+    assert dpu.has_attr("reg_id_to_parameter_value")
+    assert dpu.get_attr("reg_id_to_parameter_value") is None
+    assert dpu.get_attr("reg_id_to_context_type_v2")["REG_0"] == "CONST"
+
+
+def test_operators_lead_to_their_producers(graph: xir_api.Graph) -> None:
+    [op, *_] = [op for op in graph.toposort() if op.get_type() == "conv2d-fix"]
+    producers = op.get_input_ops()
+    assert {"input", "weights"} <= set(producers)
+    assert op.get_output_tensor().name
+    assert graph.get_op_num() == len(graph.get_ops())
+
+
+def test_a_missing_attribute_aborts_the_process(model: Path) -> None:
+    code = "import sys, xir\nxir.Graph.deserialize(sys.argv[1]).get_root_subgraph().get_attr('nix')"
+    assert "Undefined attribute!] nix" in aborted(code, str(model))
+
+
+def test_a_bad_file_aborts_the_process(tmp_path: Path) -> None:
+    bad = tmp_path / "bad.xmodel"
+    bad.write_bytes(b"no model")
+    assert "bad.xmodel" in aborted("import sys, xir\nxir.Graph.deserialize(sys.argv[1])", str(bad))
+
+
+def test_each_module_announces_the_emulation_once_a_process() -> None:
+    environment = {**os.environ, "PYTHONPATH": str(VENDOR)}
+    code = "import vart, xir, vitis_ai_library"
+    ended = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
+    assert ended.stderr == "virtual_board: emulated KV260, no hardware behind these figures\n"
+
+
+def test_without_a_board_a_runner_says_which_variable_is_missing(model: Path) -> None:
+    environment = {name: value for name, value in os.environ.items() if name != "KVBENCH_BOARD_SOCKET"}
+    code = (
+        "import sys, xir, vitis_ai_library as v\nv.GraphRunner.create_graph_runner(xir.Graph.deserialize(sys.argv[1]))"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-c", code, str(model)],
+        env={**environment, "PYTHONPATH": str(VENDOR)},
+        capture_output=True,
+        text=True,
+    )
+    assert ended.returncode == 1
+    assert "KVBENCH_BOARD_SOCKET is not set" in ended.stderr
+
+
+def test_an_input_buffer_is_a_view_and_an_output_buffer_refuses(graph: xir_api.Graph) -> None:
+    dpu = graph.get_root_subgraph().toposort_child_subgraph()[1]
+    [tensor] = dpu.get_input_tensors()
+    buffer = runners.TensorBuffer(tensor, np.zeros(tensor.dims, np.int8))
+    np.asarray(buffer)[0, 0, 0, 0] = 5
+    assert np.asarray(buffer)[0, 0, 0, 0] == 5
+    assert np.array(buffer, dtype=np.float32)[0, 0, 0, 0] == 5.0
+    assert buffer.get_tensor() is tensor
+    with pytest.raises(TensorValuesUnavailable, match="does not compute tensor values"):
+        np.asarray(runners.TensorBuffer(tensor, None))
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "float64", "int32"])
+def test_an_array_of_a_format_the_binding_lacks_aborts_the_process(dtype: str) -> None:
+    code = f"import numpy as np\nfrom virtual_board.runners import check_array\ncheck_array(np.zeros(3, np.{dtype}))"
+    assert "unknown format" in aborted(code)
+
+
+def test_a_read_only_array_is_refused_and_the_other_formats_pass() -> None:
+    for dtype in (np.int8, np.float32, np.int16):
+        runners.check_array(np.zeros((2, 3), dtype))
+    frozen = np.zeros(3, np.int8)
+    frozen.flags.writeable = False
+    with pytest.raises(ValueError, match="read-only"):
+        runners.check_array(frozen)
