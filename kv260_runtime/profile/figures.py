@@ -192,7 +192,7 @@ def _memory(question: Question, known: Mapping[str, Figure]) -> Answers:
     series = _lazily(lambda: question.series("apm"))
     yield "bandwidth", lambda: _by_name(memory.bandwidth(series(), question.steady()))
     yield "idle_bandwidth", lambda: _idle_bandwidth(series(), question)
-    yield "bytes_per_execution", lambda: _bytes_per_execution(series(), question)
+    yield "bytes_per_execution", lambda: _by_name(memory.bytes_per_execution_over(series(), question.span()))
 
     def above_idle() -> dict[str, Figure]:
         return {
@@ -205,14 +205,6 @@ def _memory(question: Question, known: Mapping[str, Figure]) -> Answers:
         }
 
     yield "bytes_above_idle_per_execution", above_idle
-
-
-def _bytes_per_execution(series: Series, question: Question) -> dict[str, Figure]:
-    """Over whole executions where they were timed; else mean bandwidth over throughput (Eq. 23)."""
-    if question.facts.timed:
-        return _by_name(memory.bytes_per_execution_over(series, question.span()))
-    window, rate = question.trimmed(), question.span().per_second
-    return _by_name(memory.bytes_per_execution_over(series, ExecutionSpan(window, rate * window.seconds)))
 
 
 def _idle_bandwidth(series: Series, question: Question) -> dict[str, Figure]:
