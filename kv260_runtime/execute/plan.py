@@ -84,7 +84,7 @@ def _check_target(graph: Graph) -> None:
     target = graph.target
     if target is not None and not target.startswith(SUPPORTED_TARGET):
         raise ModelRejected(
-            f"{graph.source}: is compiled for {target}; only {SUPPORTED_TARGET}, whose weights are in plain order, and "
+            f"{graph.source}: is compiled for {target!r}; only {SUPPORTED_TARGET}, whose weights are in plain order, and "
             "quantised files can be executed"
         )
     if target is None and graph.on_device("DPU"):
@@ -95,7 +95,7 @@ def _check_types(graph: Graph, ops: list[Op]) -> None:
     computed = [op for op in ops if op.type not in CONSTANT_TYPES | SOURCE_TYPES]
     unknown = Counter(op.type for op in computed if not is_known(op.type))
     if unknown:
-        listed = ", ".join(f"{op_type} ({count})" for op_type, count in sorted(unknown.items()))
+        listed = ", ".join(f"{op_type!r} ({count})" for op_type, count in sorted(unknown.items()))
         raise ModelRejected(
             f"{graph.source}: operator types that cannot be executed: {listed}; register_operator adds a type"
         )
