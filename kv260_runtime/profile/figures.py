@@ -59,14 +59,18 @@ class Question:
             raise NotCovered("the run has no begin and end")
         return self.facts.window.trimmed(self.trim_ns)
 
-    def span(self) -> ExecutionSpan:
-        """The window that per-execution figures are about, with the executions in it."""
+    def span(self, edge_ns: int = 0) -> ExecutionSpan:
+        """The window that per-execution figures are about, with the executions in it.
+
+        Where executions were not timed, the load changes at the window's edges; `edge_ns` is what a sensor smears
+        such an edge over, and is left out at both.
+        """
         facts = self.facts
         if facts.timed:
             return throughput.whole_executions(facts.end_ns, self.trimmed())
         if facts.window is None or facts.executions is None or facts.seconds is None:
             raise NotCovered("the command told no number of executions")
-        return throughput.summed_frames(facts.window, facts.executions, facts.seconds)
+        return throughput.summed_frames(facts.window.trimmed(edge_ns), facts.executions, facts.seconds)
 
     def steady(self) -> Window:
         """The window for shares and rates: the span where executions were timed, else the trimmed run."""
@@ -156,12 +160,16 @@ def _power(question: Question, known: Mapping[str, Figure]) -> Answers:
 def _rail(question: Question, rail: str, known: Mapping[str, Figure]) -> Answers:
     label = rail.partition(".")[2]
     series = _lazily(lambda: question.series(rail))
-    yield f"power.{label}", lambda: _renamed(power.mean_watts(series(), question.span().window), label)
+
+    def span() -> ExecutionSpan:
+        return question.span(power.least_trim_ns(series().stream))
+
+    yield f"power.{label}", lambda: _renamed(power.mean_watts(series(), span().window), label)
     yield f"idle_power.{label}", lambda: _idle_watts(series(), question, label)
 
     def per_execution() -> dict[str, Figure]:
         idle = known.get(f"idle_power.{label}")
-        found = energy.per_execution_over(series(), question.span(), None if idle is None else idle.value)
+        found = energy.per_execution_over(series(), span(), None if idle is None else idle.value)
         both = [found.total] if found.above_idle is None else [found.total, found.above_idle]
         return {f"{one.name}.{label}": one for one in both}
 
@@ -190,9 +198,13 @@ def _memory(question: Question, known: Mapping[str, Figure]) -> Answers:
         yield "bandwidth", lambda: memory.bandwidth(question.series("apm"), question.steady())
         return
     series = _lazily(lambda: question.series("apm"))
+
+    def span() -> ExecutionSpan:
+        return question.span(series().stream.period_ns)
+
     yield "bandwidth", lambda: _by_name(memory.bandwidth(series(), question.steady()))
     yield "idle_bandwidth", lambda: _idle_bandwidth(series(), question)
-    yield "bytes_per_execution", lambda: _by_name(memory.bytes_per_execution_over(series(), question.span()))
+    yield "bytes_per_execution", lambda: _by_name(memory.bytes_per_execution_over(series(), span()))
 
     def above_idle() -> dict[str, Figure]:
         return {
