@@ -22,13 +22,17 @@ Json = dict[str, Any]
 
 def render(models: Sequence[tuple[Graph, ModelFacts]], subgraph: int | None = None, with_ops: bool = False) -> str:
     """The facts of all files; `subgraph` keeps one of each, `with_ops` adds the attributes of operators and tensors."""
-    document = {
+    return json.dumps(as_json(models, subgraph, with_ops), indent=2, ensure_ascii=False, allow_nan=False)
+
+
+def as_json(models: Sequence[tuple[Graph, ModelFacts]], subgraph: int | None, with_ops: bool) -> Json:
+    """The same before it is text."""
+    return {
         "schema_version": SCHEMA_VERSION,
         "kind": "kvbench inspect",
         "models": [_model(graph, facts, subgraph, with_ops) for graph, facts in models],
         "warnings": [asdict(advice) for advice in advice_between([facts for _, facts in models])],
     }
-    return json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False)
 
 
 def _model(graph: Graph, facts: ModelFacts, subgraph: int | None, with_ops: bool) -> Json:

@@ -148,6 +148,10 @@ class Graph:
         return {op.name: op for op in self.ops}
 
     @cached_property
+    def _positions(self) -> dict[str, int]:
+        return {op.name: position for position, op in enumerate(self.ops)}
+
+    @cached_property
     def _consumers(self) -> dict[str, list[str]]:
         consumers: dict[str, list[str]] = {}
         for op in self.ops:
@@ -164,8 +168,7 @@ class Graph:
 
     def ops_of(self, subgraph: Subgraph) -> list[Op]:
         """Operators of a subgraph in topological order."""
-        names = set(subgraph.all_op_names())
-        return [op for op in self.ops if op.name in names]
+        return sorted(map(self.op, subgraph.all_op_names()), key=lambda op: self._positions[op.name])
 
     @property
     def subgraphs(self) -> list[Subgraph]:

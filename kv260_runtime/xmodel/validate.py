@@ -9,7 +9,8 @@ from kv260_runtime.xmodel.graph import DATA_TYPES, Graph, Op
 # Far above any network that compiles, and low enough that a hostile file cannot make millions of Python objects.
 MAX_OPERATORS = 100_000
 MAX_DEFINITIONS = 10_000
-MAX_SUBGRAPHS = 100_000
+MAX_SUBGRAPHS = 10_000
+MAX_TOP_LEVEL_SUBGRAPHS = 1_000
 MAX_DIMENSIONS = 16
 MAX_BIT_WIDTH = 64
 
@@ -24,6 +25,7 @@ def check_message(message: Message, source: str) -> None:
         ("operators", len(message.ops), MAX_OPERATORS),
         ("operator definitions", len(message.op_defs), MAX_DEFINITIONS),
         ("subgraphs", _count_subgraphs(message.root), MAX_SUBGRAPHS),
+        ("top-level subgraphs", len(message.root.children), MAX_TOP_LEVEL_SUBGRAPHS),
     ):
         if count > limit:
             raise XModelError(source, "", f"claims {count} {what}, more than {limit}")
