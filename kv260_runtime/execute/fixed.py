@@ -81,7 +81,8 @@ def quantize(real: Array, fix_point: int, dtype: str = "int8") -> Array:
     saturating conversion of the board's CPU has it.
     """
     limits = np.iinfo(dtype)
-    scaled = np.floor(np.asarray(real, np.float64) * 2.0**fix_point + 0.5)
+    with np.errstate(invalid="ignore"):
+        scaled = np.floor(np.asarray(real, np.float64) * 2.0**fix_point + 0.5)
     whole: Array = np.clip(np.where(np.isnan(scaled), 0, scaled), limits.min, limits.max).astype(dtype)
     return whole
 

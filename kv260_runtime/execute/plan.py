@@ -84,8 +84,8 @@ def _check_target(graph: Graph) -> None:
     target = graph.target
     if target is not None and not target.startswith(SUPPORTED_TARGET):
         raise ModelRejected(
-            f"{graph.source}: is compiled for {target!r}; only {SUPPORTED_TARGET}, whose weights are in plain order, and "
-            "quantised files can be executed"
+            f"{graph.source}: is compiled for {target!r}; only {SUPPORTED_TARGET}, whose weights are in plain order, "
+            "and quantised files can be executed"
         )
     if target is None and graph.on_device("DPU"):
         raise ModelRejected(f"{graph.source}: its DPU subgraphs name no target; only {SUPPORTED_TARGET} is known here")

@@ -64,17 +64,10 @@ def suppressed(table: Array) -> list[Array]:
 
 
 def test_three_or_four_persons_and_a_bus_are_seen(shared_dir: Path, tmp_path: Path) -> None:
-    model, picture = "xmodels/yolov5n_640_b4096.xmodel", "images/street_bus_810x1080.jpg"
-    words = [
-        "run",
-        str(shared_dir / model),
-        "--input",
-        str(shared_dir / picture),
-        "--output",
-        str(tmp_path / "out.npz"),
-    ]
-    assert main(words) == 0
-    heads = load_arrays(tmp_path / "out.npz")
+    model = shared_dir / "xmodels/yolov5n_640_b4096.xmodel"
+    picture, output = shared_dir / "images/street_bus_810x1080.jpg", tmp_path / "out.npz"
+    assert main(["run", str(model), "--input", str(picture), "--output", str(output)]) == 0
+    heads = load_arrays(output)
     assert sorted(values.shape[1] for values in heads.values()) == [20, 40, 80]
     boxes = suppressed(np.concatenate([candidates(values) for values in heads.values()]))
     seen = Counter(int(box[1]) for box in boxes)
