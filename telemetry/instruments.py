@@ -13,6 +13,7 @@ from typing import Any
 from telemetry.boards import BoardProfile, StreamPlan
 from telemetry.clock import Clock
 from telemetry.errors import SensorNotFound, SessionError, TelemetryError
+from telemetry.feed import FeedWriter
 from telemetry.files import Files
 from telemetry.model import Gap, Stream
 from telemetry.protocol import StreamSummary
@@ -45,6 +46,10 @@ class Batch:
     t_ns: array[int]
     late_ns: array[int]
     columns: list[array[Any]]
+
+
+_Taken = tuple[str, Instrument, Batch | None, list[Gap]]
+"""Name of a stream, its account, and what was read from it."""
 
 
 @dataclass
@@ -109,12 +114,25 @@ class Instruments:
             self.opened[name] = Instrument(stream, track)
             sampler.add(track)
 
-    def hand_over(self, writer: ChunkWriter | None) -> str | None:
+    def hand_over(self, writer: ChunkWriter | None, feed: FeedWriter | None = None) -> str | None:
         """Write all that was read up to now, in one transaction; why it could not be written, or None.
 
         What cannot be written is given up, counted and confessed later: memory is for the board's own work.
         """
+        now_ns = self.clock.now_ns()
         taken = [(name, instrument, *_take(instrument)) for name, instrument in self.opened.items()]
+        fault = self._write(writer, taken)
+        if feed is not None:
+            samples = {name: (batch.t_ns, batch.late_ns, batch.columns) for name, _, batch, _ in taken if batch}
+            gaps = [(name, gap) for name, _, _, found in taken for gap in found]
+            feed.send(now_ns, samples, gaps, self.missing_kinds(), fault)
+        return fault
+
+    def missing_kinds(self) -> dict[str, str]:
+        """Kinds of the profile that found no sensor, and why."""
+        return {plan.kind: reason for plan, reason in self.missing.values()}
+
+    def _write(self, writer: ChunkWriter | None, taken: Sequence[_Taken]) -> str | None:
         if writer is None:
             return None
         try:

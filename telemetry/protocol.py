@@ -28,6 +28,8 @@ class RecorderPlan:
     """Pin the process to this CPU."""
     ring_bytes: int | None = None
     """Delete the oldest samples so that the session stays below this size."""
+    feed: int | None = None
+    """Descriptor of a pipe that is given all samples too (telemetry.feed)."""
 
 
 class RecorderReady(msgspec.Struct, frozen=True):

@@ -19,6 +19,7 @@ import msgspec
 
 from telemetry.clock import Clock, SystemClock
 from telemetry.errors import SessionError, TelemetryError
+from telemetry.feed import FeedWriter
 from telemetry.files import load_files
 from telemetry.instruments import Instruments
 from telemetry.protocol import FLUSH, STOP, RecorderPlan, RecorderReady, Reply
@@ -28,6 +29,8 @@ from telemetry.session.schema import fold_log
 
 COMMIT_NS = 500_000_000
 """How long a sample waits for its commit; half of what a kill may cost, so that a slow commit stays inside it."""
+FEED_NS = 200_000_000
+"""The same for a recorder that feeds a service, whose counters are as old as that."""
 RETRY_NS = 10_000_000_000
 """How often a missing sensor is looked for."""
 SWITCH_SECONDS = 2e-4
@@ -44,6 +47,8 @@ class Recorder:
         self._clock = clock
         self._instruments = Instruments(load_files(plan.files), Path(plan.root), clock)
         self._writer: ChunkWriter | None = None
+        self._feed: FeedWriter | None = None
+        self.pace_ns = COMMIT_NS if plan.feed is None else FEED_NS
         self._threads: dict[str, threading.Thread] = {}
         self._closing = False
         self._fold_now = threading.Event()
@@ -60,8 +65,10 @@ class Recorder:
         """Open sensors and file and begin to sample."""
         plan, instruments = self._plan, self._instruments
         instruments.open(plan.board)
+        streams = [instrument.stream for instrument in instruments.opened.values()]
+        if plan.feed is not None:
+            self._feed = FeedWriter(plan.feed, streams)
         if plan.session is not None:
-            streams = [instrument.stream for instrument in instruments.opened.values()]
             self._writer = ChunkWriter(Path(plan.session), streams, plan.ring_bytes)
         realtime, cpu = apply_realtime(plan.realtime), apply_affinity(plan.cpu)
         sys.setswitchinterval(SWITCH_SECONDS)
@@ -71,13 +78,12 @@ class Recorder:
         if self._writer is not None:
             self._spawn("fold", self._fold)
         self._spawn_loops()
-        missing = {stream.kind: reason for stream, reason in instruments.missing.values()}
-        return RecorderReady(list(instruments.opened), missing, realtime, os.getpid(), cpu)
+        return RecorderReady(list(instruments.opened), instruments.missing_kinds(), realtime, os.getpid(), cpu)
 
     def commit(self) -> None:
         """Put what was read up to now into the file, and now and then look for missing sensors."""
         before = self.fault
-        self._unwritten = self._instruments.hand_over(self._writer)
+        self._unwritten = self._instruments.hand_over(self._writer, self._feed)
         if self._clock.now_ns() >= self._retry_ns:
             self._retry_ns += RETRY_NS
             self._retry()
@@ -105,6 +111,8 @@ class Recorder:
         for stream in self._instruments.retry():
             if self._writer is not None:
                 self._writer.add_stream(stream)
+            if self._feed is not None:
+                self._feed.add_stream(stream)
         self._spawn_loops()
 
     def _spawn_loops(self) -> None:
@@ -163,13 +171,13 @@ class Requests:
 
 def serve(recorder: Recorder, requests: Requests, clock: Clock) -> None:
     """Commit at a steady pace and answer the parent until told to stop."""
-    due_ns = clock.now_ns() + COMMIT_NS
+    due_ns = clock.now_ns() + recorder.pace_ns
     while True:
         request = requests.next(due_ns - clock.now_ns())
         if request == STOP:
             return
         recorder.commit()
-        due_ns = clock.now_ns() + COMMIT_NS
+        due_ns = clock.now_ns() + recorder.pace_ns
         if request == FLUSH:
             reply(Reply(flushed=clock.now_ns(), failed=recorder.fault))
 

@@ -49,6 +49,7 @@ class Recording:
             stdout=subprocess.PIPE,
             stderr=complaints,
             env={**os.environ, **(env or {})},
+            pass_fds=() if plan.feed is None else (plan.feed,),
             # A Ctrl-C in the terminal is for the parent, which then says stop.
             start_new_session=True,
         )
