@@ -6,6 +6,7 @@ import json
 import os
 import random
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -145,7 +146,29 @@ def _ended(descriptor: int, seconds: float) -> bool:
 
 
 def test_an_interrupt_of_the_terminal_does_not_reach_the_board(board: VirtualBoard) -> None:
+    assert board._process is not None
     assert os.getsid(board._process.pid) == board._process.pid != os.getsid(0)
+
+
+@pytest.mark.parametrize("message", [b"hello", b"[]", b'{"run": 7}', b'{"plan": {"segments": 3}}', b'{"hello": {}}'])
+def test_a_message_without_sense_ends_the_connection_and_nothing_else(board: VirtualBoard, message: bytes) -> None:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as connection:
+        connection.settimeout(5)
+        connection.connect(board.environment["KVBENCH_BOARD_SOCKET"])
+        connection.send(message)
+        assert connection.recv(100) == b""
+    assert json.loads(command(board, "xdputil", "status").stdout)["kernels"]
+
+
+def test_a_board_whose_process_dies_is_told_and_leaves_nothing(
+    options: dict[str, str], capfd: pytest.CaptureFixture[str]
+) -> None:
+    board = open_board(options)
+    assert board._process is not None
+    board._process.kill()
+    board.close()
+    assert not board.root.parent.exists()
+    assert capfd.readouterr().err == ""  # killed from outside: it had nothing to say
 
 
 def test_two_boards_do_not_meet(board: VirtualBoard, model: Path) -> None:

@@ -54,6 +54,7 @@ class VirtualBoard:
         self.environment: Mapping[str, str] = _environment(self._folder / "socket", options)
         needs_files = any(fault.name in NEEDS_FILES for fault in options.faults)
         self.files: str | None = f"{FaultyFiles.__module__}:{open_files.__name__}" if needs_files else None
+        self._process: subprocess.Popen[bytes] | None = None
         try:
             self._process = _start(settings)
             self.realtime: str = _await_ready(self._process)["realtime"]
@@ -72,18 +73,12 @@ class VirtualBoard:
 
     def close(self) -> None:
         """End the board process and remove its folder; idempotent."""
-        process = getattr(self, "_process", None)
-        if process is not None and process.returncode is None:
-            with contextlib.suppress(OSError):
-                process.stdin.close()
-            try:
-                process.wait(END_SECONDS)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
-            process.stdout.close()
-            process.stderr.close()
-        shutil.rmtree(self._folder, ignore_errors=True)
+        try:
+            if self._process is not None:
+                _end(self._process)
+        finally:
+            self._process = None
+            shutil.rmtree(self._folder, ignore_errors=True)
 
     def __enter__(self) -> VirtualBoard:
         return self
@@ -133,6 +128,23 @@ def _start(settings: Settings) -> subprocess.Popen[bytes]:
     return process
 
 
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """Close its input, which ends it; tell if it had ended by itself, as the tree then vanished under its readers."""
+    assert process.stdin is not None and process.stdout is not None and process.stderr is not None
+    with contextlib.suppress(OSError):
+        process.stdin.close()
+    try:
+        process.wait(END_SECONDS)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+    reason = process.stderr.read().decode(errors="replace").strip().rpartition("\n")[2]
+    if process.returncode and reason:
+        print(f"virtual_board: the board process failed: {reason}", file=sys.stderr)
+    process.stdout.close()
+    process.stderr.close()
+
+
 def _await_ready(process: subprocess.Popen[bytes]) -> dict[str, Any]:
     assert process.stdout is not None and process.stderr is not None
     with selectors.DefaultSelector() as selector:
@@ -141,6 +153,7 @@ def _await_ready(process: subprocess.Popen[bytes]) -> dict[str, Any]:
     if not line:
         process.kill()
         detail = process.stderr.read().decode(errors="replace").strip().rpartition("\n")[2]
+        process.wait()
         raise BoardLost(f"the virtual board did not start: {detail or f'no answer in {READY_SECONDS:.0f} s'}")
     ready: dict[str, Any] = json.loads(line)
     return ready

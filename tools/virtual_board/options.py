@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import json
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -57,7 +58,7 @@ def parse_options(options: Mapping[str, str]) -> Options:
         draw=draw,
         timing=read_timing(Path(options["timing"])) if "timing" in options else {},
         faults=parse_faults(options.get("fault", "")),
-        log=Path(options["log"]).absolute() if "log" in options else None,
+        log=_log_path(options["log"]) if "log" in options else None,
         apm=_choice(options, "apm", "present", "absent"),
         power=_choice(options, "power", "present", "absent"),
         charged=_choice(options, "observer", "charged", "ignored"),
@@ -83,6 +84,13 @@ def read_timing(path: Path) -> dict[str, Any]:
         for segment in entry["segments"]:
             segment_from_json(segment, place)
     return timing
+
+
+def _log_path(text: str) -> Path:
+    path = Path(text).absolute()
+    if path.is_dir() or not os.access(path if path.exists() else path.parent, os.W_OK):
+        raise VirtualBoardError(f"log={text}: cannot be written; name a file in a folder that exists and is yours")
+    return path
 
 
 def _number(options: Mapping[str, str], name: str, kind: type[T], default: T) -> T:

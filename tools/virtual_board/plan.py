@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -10,6 +11,8 @@ from virtual_board.errors import VirtualBoardError
 
 Kind = Literal["host", "cpu", "dpu"]
 """`host`: what the runtime does around the graph; `cpu`: a CPU subgraph; `dpu`: one command of the compute unit."""
+
+COLUMN = re.compile(r"(read|write)\.slot[0-5]")
 
 KINDS = ("host", "cpu", "dpu")
 
@@ -82,4 +85,14 @@ def segment_from_json(entry: Mapping[str, Any], place: str) -> Segment:
         raise VirtualBoardError(f"{place}: segment kind {kind!r} is none of {', '.join(KINDS)}")
     if not isinstance(duration_ns, int) or duration_ns < 0:
         raise VirtualBoardError(f"{place}: duration_ns {duration_ns!r} is no whole number of nanoseconds")
-    return Segment(kind, duration_ns, dict(entry.get("moved_bytes", {})), entry.get("watts"))
+    moved_bytes, watts = entry.get("moved_bytes", {}), entry.get("watts")
+    if not isinstance(moved_bytes, dict):
+        raise VirtualBoardError(f"{place}: moved_bytes is no object of columns and bytes")
+    for column, size_bytes in moved_bytes.items():
+        if not COLUMN.fullmatch(column):
+            raise VirtualBoardError(f"{place}: moved_bytes: {column!r} is no column such as read.slot3 or write.slot4")
+        if not isinstance(size_bytes, int) or size_bytes < 0:
+            raise VirtualBoardError(f"{place}: moved_bytes: {column} {size_bytes!r} is no whole number of bytes")
+    if watts is not None and (not isinstance(watts, (int, float)) or watts < 0):
+        raise VirtualBoardError(f"{place}: watts {watts!r} is no power above idle")
+    return Segment(kind, duration_ns, moved_bytes, watts)

@@ -130,7 +130,6 @@ class Board:
         }
 
     def _welcome(self, client: Client) -> dict[str, Any]:
-        self.parts.cu.clients = len(self.server.clients)
         return {
             "constants": self.constants.to_json(),
             "timing": self.settings.timing,
@@ -152,6 +151,7 @@ class Board:
         if self._conversions % 2 == 0:
             for charge in self.parts.cpu.publish(now_ns):
                 self.log.add("charge", *charge)
+            self.parts.cu.clients = len(self.server.clients)
             self.parts.cu.refresh()
         next_ns = due_ns + self.constants.averaging_ns
         if next_ns < now_ns:  # The host stood still: skip what is past, as the converter would have overwritten it.

@@ -91,6 +91,9 @@ def subgraph_player(subgraph: Subgraph, boundary: str) -> Player:
 class Runner:
     """vart.Runner: arrays of the caller."""
 
+    values_computed = False
+    """Not of the vendor's: whether outputs hold results. Here they stay as they were."""
+
     def __init__(self, subgraph: Subgraph) -> None:
         self._subgraph = subgraph
         self._player = subgraph_player(subgraph, "vart")
@@ -132,6 +135,9 @@ class Runner:
 
 class RunnerExt:
     """vart.RunnerExt and what GraphRunner gives: buffers of the runner."""
+
+    values_computed = False
+    """Not of the vendor's: whether output buffers hold results. Here they refuse to be read."""
 
     def __init__(self, player: Player, inputs: list[Tensor], outputs: list[Tensor], job: int) -> None:
         self._player = player

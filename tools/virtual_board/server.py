@@ -108,19 +108,25 @@ class Server:
         if not data:
             self._leave(client)
             return
-        message = json.loads(data)
+        try:
+            self._answer(client, json.loads(data), arrival_ns)
+        except (ValueError, KeyError, TypeError):
+            self._leave(client)  # No client of ours: what it says makes no sense.
+
+    def _answer(self, client: Client, message: dict[str, Any], arrival_ns: int) -> None:
         if "run" in message:
-            self._run(client, message["run"], arrival_ns)
+            self._run(client, client.plans[message["run"]], message["run"], arrival_ns)
         elif "plan" in message:
+            plan = Plan.from_json(message["plan"])
             self._plan_count += 1
-            client.plans[self._plan_count] = Plan.from_json(message["plan"])
+            client.plans[self._plan_count] = plan
             self._log.add("plan", self._plan_count, client.number, message["plan"])
             self._send(client, {"plan": self._plan_count})
-        elif "hello" in message:
+        else:
             self._hello(client, message["hello"])
 
     def _hello(self, client: Client, hello: dict[str, Any]) -> None:
-        client.pid, client.timeout_ns = hello["pid"], hello["timeout_ms"] * 1_000_000
+        client.pid, client.timeout_ns = int(hello["pid"]), int(hello["timeout_ms"]) * 1_000_000
         if hello["role"] == "workload":
             if client.pid not in self._workload_pids:
                 self._workload_pids.append(client.pid)
@@ -129,8 +135,7 @@ class Server:
         self._log.add("client", client.number, client.pid, client.ordinal, clock.now_ns())
         self._send(client, {"welcome": self.welcome(client)})
 
-    def _run(self, client: Client, plan_id: int, arrival_ns: int) -> None:
-        plan = client.plans[plan_id]
+    def _run(self, client: Client, plan: Plan, plan_id: int, arrival_ns: int) -> None:
         if client.executions == 0:
             self.on_first_run(client)
         client.executions += 1

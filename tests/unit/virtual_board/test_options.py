@@ -29,6 +29,7 @@ def test_nothing_asked_gives_the_nominal_board() -> None:
         ({"observer": "x"}, "expected charged or ignored"),
         ({"dpu": "1.4"}, "dpu=1.4: expected 2.5 or 3.0"),
         ({"timing": "/nowhere.json"}, "timing=/nowhere.json: No such file"),
+        ({"log": "/nowhere/log"}, "log=/nowhere/log: cannot be written"),
         ({"fault": "dpu-timeuot"}, "did you mean dpu-timeout?"),
         ({"fault": "xyz"}, "python -m virtual_board faults lists them"),
         ({"fault": "dpu-timeout@x"}, "expected NAME@N or NAME@N+SECONDS"),
@@ -53,6 +54,16 @@ def test_a_wrong_option_is_one_clear_line(asked: dict[str, str], complaint: str)
         ('{"a": {"segments": [{"kind": "gpu", "duration_ns": 1}]}}', "segment kind 'gpu' is none of host, cpu, dpu"),
         ('{"a": {"segments": [{"kind": "dpu", "duration_ns": 1.5}]}}', "duration_ns 1.5 is no whole number"),
         ('{"a": {"segments": [{"kind": "dpu", "duration_ns": 1, "bytes": 2}]}}', "a segment has no 'bytes'"),
+        (
+            '{"a": {"segments": [{"kind": "dpu", "duration_ns": 1, "moved_bytes": {"slot3": 1}}]}}',
+            "'slot3' is no column such as read.slot3",
+        ),
+        (
+            '{"a": {"segments": [{"kind": "dpu", "duration_ns": 1, "moved_bytes": {"read.slot3": -1}}]}}',
+            "read.slot3 -1 is no whole number of bytes",
+        ),
+        ('{"a": {"segments": [{"kind": "dpu", "duration_ns": 1, "moved_bytes": 1}]}}', "moved_bytes is no object"),
+        ('{"a": {"segments": [{"kind": "dpu", "duration_ns": 1, "watts": "x"}]}}', "watts 'x' is no power above idle"),
         ('{"a": {"overhead_ns": "x", "segments": [{"kind": "dpu", "duration_ns": 1}]}}', "overhead_ns is no whole"),
     ],
 )
