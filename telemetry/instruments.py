@@ -175,7 +175,8 @@ def _take(instrument: Instrument) -> tuple[Batch | None, list[Gap]]:
             gaps.append(Gap(rows[0][1], rows[-1][2], f"reader error: {error}", count))
         else:
             instrument.samples += count
-            instrument.late += sum(map(LATE_NS.__lt__, batch.late_ns))
+            if max(batch.late_ns) > LATE_NS:
+                instrument.late += sum(map(LATE_NS.__lt__, batch.late_ns))
     instrument.missed += sum(gap.missed for gap in gaps)
     return batch, gaps
 

@@ -27,8 +27,8 @@ from telemetry.realtime import apply_affinity, apply_realtime
 from telemetry.session import ChunkWriter
 from telemetry.session.schema import fold_log
 
-COMMIT_NS = 500_000_000
-"""How long a sample waits for its commit; half of what a kill may cost, so that a slow commit stays inside it."""
+COMMIT_NS = 750_000_000
+"""How long a sample waits for its commit; the rest of the second that a kill may cost is for the commit itself."""
 FEED_NS = 200_000_000
 """The same for a recorder that feeds a service, whose counters are as old as that."""
 RETRY_NS = 10_000_000_000

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -108,8 +109,10 @@ def fold_log(path: Path) -> None:
 
 def log_bytes(path: Path) -> int:
     """Size of the write-ahead log beside a session."""
-    log = path.with_name(path.name + "-wal")
-    return log.stat().st_size if log.exists() else 0
+    try:
+        return os.stat(f"{path}-wal").st_size  # noqa: PTH116 - after each commit, and a Path costs ten times the call
+    except FileNotFoundError:
+        return 0
 
 
 def _open(path: Path, mode: str) -> sqlite3.Connection:
