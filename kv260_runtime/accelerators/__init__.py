@@ -67,6 +67,7 @@ class Runner(Protocol):
 OPENERS: Mapping[str, str] = {
     "graph": "kv260_runtime.accelerators.graph_runner:open_runner",
     "dpu": "kv260_runtime.accelerators.vart_runner:open_runner",
+    "executor": "kv260_runtime.accelerators.executor:open_runner",
 }
 """Runner name to `module:callable(model, subgraph) -> Runner`, imported when asked for."""
 

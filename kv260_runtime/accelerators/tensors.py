@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from kv260_runtime.accelerators import Array, TensorSpec
 from kv260_runtime.errors import ModelRejected
@@ -46,13 +45,17 @@ def _checked(spec: TensorSpec, tensors: Mapping[str, Array]) -> Array:
     return np.ascontiguousarray(array)
 
 
-def quantise(real: Array, fix_point: int) -> npt.NDArray[np.int8]:
-    """Real values to stored int8: floor(x * 2**fix_point + 0.5), saturated (board.md section 7, DPU_ROUND).
+def quantise(real: Array, fix_point: int, dtype: str = "int8") -> Array:
+    """Real values to stored integers: floor(x * 2**fix_point + 0.5), saturated (board.md section 7, DPU_ROUND).
 
-    The vendor's own conversion truncates toward zero and wraps.
+    The vendor's own conversion truncates toward zero and wraps. In float64 the scaled value and the added half are
+    exact for every float32. A NaN becomes 0, as the saturating conversion of the board's CPU has it.
     """
-    scaled = np.floor(np.asarray(real, dtype=np.float64) * 2.0**fix_point + 0.5)
-    return np.clip(scaled, -128, 127).astype(np.int8)
+    limits = np.iinfo(dtype)
+    with np.errstate(invalid="ignore"):
+        scaled = np.floor(np.asarray(real, dtype=np.float64) * 2.0**fix_point + 0.5)
+    stored: Array = np.clip(np.where(np.isnan(scaled), 0, scaled), limits.min, limits.max).astype(dtype)
+    return stored
 
 
 def random_inputs(specs: Sequence[TensorSpec], seed: int, count: int) -> list[dict[str, Array]]:

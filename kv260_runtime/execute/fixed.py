@@ -74,20 +74,7 @@ class Rounding:
         return self.slope is None or self.shift + self.slope.bits <= SLOPED_SHIFT
 
 
-def quantize(real: Array, fix_point: int, dtype: str = "int8") -> Array:
-    """Round half up and saturate: floor(real * 2 ** fix_point + 1/2) within the range of `dtype`.
-
-    Computed in float64, where the scaled value and the added half are exact for every float32. A NaN becomes 0, as the
-    saturating conversion of the board's CPU has it.
-    """
-    limits = np.iinfo(dtype)
-    with np.errstate(invalid="ignore"):
-        scaled = np.floor(np.asarray(real, np.float64) * 2.0**fix_point + 0.5)
-    whole: Array = np.clip(np.where(np.isnan(scaled), 0, scaled), limits.min, limits.max).astype(dtype)
-    return whole
-
-
-def dequantize(fixed: Array, fix_point: int) -> Array:
+def dequantise(fixed: Array, fix_point: int) -> Array:
     """float32 values of fixed-point integers; exact for 8 bits."""
     real: Array = np.asarray(fixed, np.float32) * np.float32(2.0**-fix_point)
     return real

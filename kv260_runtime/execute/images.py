@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
+from kv260_runtime.accelerators.tensors import quantise
 from kv260_runtime.errors import ExitCode, KvbenchError, ModelRejected
-from kv260_runtime.execute.fixed import quantize
 from kv260_runtime.execute.specs import Array, TensorSpec
 
 BORDER_GREY = 114
@@ -39,7 +39,7 @@ def load_image(path: Path, spec: TensorSpec, how: Preprocessing) -> Array:
     batch = np.broadcast_to(real, spec.shape)
     if spec.fix_point is None:
         return batch.astype(spec.dtype)
-    return quantize(batch, spec.fix_point, spec.dtype)
+    return quantise(batch, spec.fix_point, spec.dtype)
 
 
 def resized(pixels: Array, height: int, width: int, letterbox: bool) -> Array:

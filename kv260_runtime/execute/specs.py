@@ -1,17 +1,14 @@
-"""What an executor takes and gives: named tensors of a shape, a numpy type and, for fixed point, a fix point."""
+"""What an executor takes and gives: specs of XIR tensors; activations are NHWC."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 
+from kv260_runtime.accelerators import Array, TensorSpec
 from kv260_runtime.errors import ModelRejected
 from kv260_runtime.xmodel import Tensor
 
-Array = npt.NDArray[Any]
+__all__ = ["Array", "TensorSpec", "is_fixed", "spec_of"]
 
 NUMPY_TYPES = {
     "xint8": "int8",
@@ -27,21 +24,9 @@ NUMPY_TYPES = {
 """Data types of XIR tensors to those of numpy; x marks fixed point with a fix point per tensor."""
 
 
-@dataclass(frozen=True)
-class TensorSpec:
-    """One tensor; activations are NHWC."""
-
-    name: str
-    shape: tuple[int, ...]
-    dtype: str
-    """numpy's name of the type: `int8`, `float32`."""
-    fix_point: int | None = None
-    """Fraction bits: real value = integer * 2 ** -fix_point; None for a float tensor."""
-
-    @property
-    def is_fixed(self) -> bool:
-        """Whether the values are integers with a fix point."""
-        return self.fix_point is not None and np.dtype(self.dtype).kind in "iu"
+def is_fixed(spec: TensorSpec) -> bool:
+    """Whether the values are integers with a fix point."""
+    return spec.fix_point is not None and np.dtype(spec.dtype).kind in "iu"
 
 
 def spec_of(tensor: Tensor, source: str) -> TensorSpec:

@@ -10,7 +10,7 @@ from kv260_runtime.execute.backends.sessions import Session, open_session
 from kv260_runtime.execute.kernels import FloatKernel, Kernel
 from kv260_runtime.execute.onnx_graph import OnnxGraph, Value
 from kv260_runtime.execute.plan import Plan, Step
-from kv260_runtime.execute.specs import Array, TensorSpec
+from kv260_runtime.execute.specs import Array, TensorSpec, is_fixed
 from kv260_runtime.execute.units import KernelUnit, Unit
 
 
@@ -44,7 +44,7 @@ def compile_plan(plan: Plan, threads: int) -> list[Unit]:
 
 def _groups(plan: Plan) -> list[tuple[list[Step], bool]]:
     """Steps by (level, kind) in an order that respects their dependencies: the level rises where the kind changes."""
-    integers = {name for name, spec in _specs(plan).items() if spec.is_fixed and spec.dtype == "int8"}
+    integers = {name for name, spec in _specs(plan).items() if is_fixed(spec) and spec.dtype == "int8"}
     level: dict[str, int] = {}
     kind: dict[str, bool] = {}
     groups: dict[tuple[int, bool], list[Step]] = {}

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from kv260_runtime.execute.fixed import dequantize, quantize
+from kv260_runtime.accelerators.tensors import quantise
+from kv260_runtime.execute.fixed import dequantise
 from kv260_runtime.execute.kernels import Kernel
 from kv260_runtime.execute.node import Node
 from kv260_runtime.execute.specs import Array
@@ -20,7 +21,7 @@ class FixedToFloat:
 
     def run(self, values: Array) -> Array:
         """float32; exact."""
-        return dequantize(values, self.fix_point)
+        return dequantise(values, self.fix_point)
 
 
 @dataclass(frozen=True)
@@ -32,7 +33,7 @@ class FloatToFixed:
 
     def run(self, values: Array) -> Array:
         """int8, or uint8 where the file says unsigned."""
-        return quantize(values, self.fix_point, self.dtype)
+        return quantise(values, self.fix_point, self.dtype)
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,7 @@ class Fix:
 
     def run(self, values: Array) -> Array:
         """float32 values of a grid."""
-        return dequantize(quantize(values, self.fix_point, self.dtype), self.fix_point)
+        return dequantise(quantise(values, self.fix_point, self.dtype), self.fix_point)
 
 
 def fix2float(node: Node) -> Kernel:

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kv260_runtime.execute.fixed import FLOAT32_EXACT, Rounding, Slope, dequantize, quantize
+from kv260_runtime.accelerators.tensors import quantise
+from kv260_runtime.execute.fixed import FLOAT32_EXACT, Rounding, Slope, dequantise
 
 LEAKY = Slope.of(26 / 256)
 roundings = st.builds(
@@ -96,14 +97,14 @@ def test_a_slope_is_the_exact_fraction_of_the_attribute() -> None:
 
 def test_quantising_rounds_half_up_and_saturates() -> None:
     real = np.array([0.5, -0.5, 0.49999997, 1.25, 300, -300], np.float32)
-    assert quantize(real, 0).tolist() == [1, 0, 0, 1, 127, -128]
-    assert quantize(real, 1).tolist() == [1, -1, 1, 3, 127, -128]
-    assert quantize(np.array([40.0, -7.0]), -2).tolist() == [10, -2]
-    assert quantize(np.array([np.nan, np.inf, -np.inf]), 3).tolist() == [0, 127, -128]
+    assert quantise(real, 0).tolist() == [1, 0, 0, 1, 127, -128]
+    assert quantise(real, 1).tolist() == [1, -1, 1, 3, 127, -128]
+    assert quantise(np.array([40.0, -7.0]), -2).tolist() == [10, -2]
+    assert quantise(np.array([np.nan, np.inf, -np.inf]), 3).tolist() == [0, 127, -128]
 
 
 def test_dequantising_and_quantising_gives_the_same_integers_back() -> None:
     values = np.arange(-128, 128).astype(np.int8)
     for fix_point in (-2, 0, 6, 12):
-        assert dequantize(values, fix_point).dtype == np.float32
-        assert np.array_equal(quantize(dequantize(values, fix_point), fix_point), values)
+        assert dequantise(values, fix_point).dtype == np.float32
+        assert np.array_equal(quantise(dequantise(values, fix_point), fix_point), values)
