@@ -17,6 +17,7 @@ FORMATS: Mapping[str, str] = {
     "json": "kv260_runtime.report.json:render",
     "csv": "kv260_runtime.report.csv:render",
     "markdown": "kv260_runtime.report.markdown:render",
+    "html": "kv260_runtime.report.html:render",
     "trace": "kv260_runtime.report.trace:render",
     "pytest-benchmark": "kv260_runtime.report.pytest_benchmark:render",
 }
@@ -37,6 +38,7 @@ class Detail:
 
 
 TIMELINES: Mapping[str, Detail] = {
+    "html": Detail(most_bins=1_200, least_bin_ns=100_000_000),
     "trace": Detail(most_bins=20_000, least_bin_ns=10_000_000, most_executions=200_000),
 }
 
