@@ -9,11 +9,18 @@ from __future__ import annotations
 from kv260_runtime.xmodel.schema import BYTES_FIELDS, MESSAGE_FIELDS
 
 LIFT_FROM_BYTES = 4096
+MOST_FIELDS = 250_000
+"""Fields of the messages walked through: a real file has a few thousand, a hostile one a million of two bytes each."""
+
 _VARINT, _FIXED64, _DELIMITED, _FIXED32 = 0, 1, 2, 5
 
 
 class _Malformed(Exception):
     """The walk met what protobuf will refuse, or what it may accept and this walk does not know."""
+
+
+class TooManyFields(Exception):
+    """A file would make more objects than any network needs."""
 
 
 class Blobs:
@@ -23,6 +30,7 @@ class Blobs:
         self._data = memoryview(data)
         self._prefix = _absent_prefix(data)
         self._lifted: list[memoryview] = []
+        self._fields_left = MOST_FIELDS
 
     def resolve(self, value: bytes) -> memoryview:
         """The bytes of a field, lifted or not; read-only."""
@@ -31,7 +39,10 @@ class Blobs:
         return memoryview(value)
 
     def structure(self) -> bytes:
-        """The file with a token in place of each large byte string; the file itself where the walk fails."""
+        """The file with a token in place of each large byte string; the file itself where the walk fails.
+
+        Raises TooManyFields before protobuf would make them.
+        """
         try:
             slim = self._walk(0, len(self._data), "Graph")
         except _Malformed:
@@ -46,6 +57,9 @@ class Blobs:
         parts: list[bytes | memoryview] = []
         copied = position
         while position < end:
+            self._fields_left -= 1
+            if self._fields_left < 0:
+                raise TooManyFields
             start = position
             key, position = self._varint(position, end)
             wire, field = key & 7, (message, key >> 3)

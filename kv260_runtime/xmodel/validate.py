@@ -37,11 +37,13 @@ def check_message(message: Message, source: str) -> None:
 
 
 def _count_subgraphs(root: Message) -> int:
-    count, stack = 0, [root]
+    """Nodes of the tree; no more of them are looked at than allowed."""
+    count, stack = 1, [root]
     while stack and count <= MAX_SUBGRAPHS:
         node = stack.pop()
-        count += 1
-        stack.extend(node.children)
+        count += len(node.children)
+        if count <= MAX_SUBGRAPHS:
+            stack.extend(node.children)
     return count
 
 

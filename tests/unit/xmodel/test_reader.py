@@ -65,6 +65,31 @@ def test_a_file_that_ends_early_is_refused_wherever_it_ends() -> None:
         raise AssertionError(f"{end} of {len(data)} bytes were accepted")
 
 
+@pytest.mark.parametrize("field", [b"\x2a\x00", b"\x5a\x00", b"\xaa\x06\x00", b"\x52\x02\x52\x00"])
+def test_a_million_tiny_fields_are_refused_before_they_become_objects(field: bytes) -> None:
+    with pytest.raises(XModelError, match="claims more than 250000 fields"):
+        parse_xmodel(_bytes(_op("a")) + field * 1_000_000, "hostile")
+
+
+def test_a_tree_of_too_many_subgraphs_is_refused() -> None:
+    root = Subgraph("root", ["a"], children=[Subgraph(str(number)) for number in range(1_001)])
+    with pytest.raises(XModelError, match="claims 1001 top-level subgraphs, more than 1000"):
+        parse_xmodel(_bytes(_op("a"), root=root), "wide")
+
+
+def test_subgraphs_nested_deeper_than_protobuf_allows_are_refused() -> None:
+    deep = b""
+    for _ in range(200):
+        deep = b"\x52" + _length(deep) + deep
+    with pytest.raises(XModelError, match="not an XModel"):
+        parse_xmodel(_bytes(_op("a")) + deep, "deep")
+
+
+def _length(data: bytes) -> bytes:
+    size = len(data)
+    return bytes([size]) if size < 128 else bytes([size & 127 | 128, size >> 7])
+
+
 def test_what_is_no_regular_file_is_refused_before_it_is_opened(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     for path, words in ((tmp_path / "absent", "No such file"), (tmp_path, "regular"), (tmp_path / "pipe", "regular")):
