@@ -22,7 +22,7 @@ from virtual_board.power import PowerSensor
 from virtual_board.state import Level
 from virtual_board.timers import Timers
 
-PUBLISH_NS = 2_000_000
+PUBLISH_NS = 4_000_000
 """How often the memory counters advance during a run."""
 LOST_INTERRUPT_NS = 500_000_000
 """The driver looks at the CU at least twice a second (board 1.5)."""

@@ -15,7 +15,7 @@ from virtual_board import runners, xir_api
 from virtual_board.arithmetic import TensorValuesUnavailable
 from virtual_board.models import demo_graph
 
-VENDOR = Path(runners.__file__).parent / "vendor"
+VENDOR = os.pathsep.join(filter(None, (str(Path(runners.__file__).parent / "vendor"), os.environ.get("PYTHONPATH"))))
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +32,7 @@ def graph(model: Path) -> xir_api.Graph:
 
 def aborted(code: str, *arguments: str) -> str:
     """What a process prints on standard error that code makes abort."""
-    environment = {**os.environ, "PYTHONPATH": str(VENDOR)}
+    environment = {**os.environ, "PYTHONPATH": VENDOR}
     words = [sys.executable, "-c", code, *arguments]
     ended = subprocess.run(words, env=environment, capture_output=True, text=True, timeout=30)
     assert ended.returncode == -6
@@ -85,7 +85,7 @@ def test_a_bad_file_aborts_the_process(tmp_path: Path) -> None:
 
 
 def test_each_module_announces_the_emulation_once_a_process() -> None:
-    environment = {**os.environ, "PYTHONPATH": str(VENDOR)}
+    environment = {**os.environ, "PYTHONPATH": VENDOR}
     code = "import vart, xir, vitis_ai_library"
     ended = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
     assert ended.stderr == "virtual_board: emulated KV260, no hardware behind these figures\n"
@@ -98,7 +98,7 @@ def test_without_a_board_a_runner_says_which_variable_is_missing(model: Path) ->
     )
     ended = subprocess.run(
         [sys.executable, "-c", code, str(model)],
-        env={**environment, "PYTHONPATH": str(VENDOR)},
+        env={**environment, "PYTHONPATH": VENDOR},
         capture_output=True,
         text=True,
     )
