@@ -105,8 +105,11 @@ def rail_components(
     """Components of a figure proportional to the mean power `watts` of a rail (power, energy, executions per joule).
 
     `ripple_watts` is the SD of the readings and `seconds` the window, for the delay u = W / sqrt(12) at both edges.
-    Raises NotCovered if the board profile does not state the gain, without which nothing is known of the truth.
+    Raises NotCovered if the board profile does not state the gain, without which nothing is known of the truth, and for
+    no power, which relative errors cannot refer to.
     """
+    if watts <= 0:
+        raise NotCovered(f"{rail.name}: errors relative to {watts:g} W mean nothing")
     gain = _stated(rail, "gain_u")
     if gain is None:
         raise NotCovered(f"the board profile states no gain_u for {rail.name}: its accuracy is unknown")
@@ -136,24 +139,43 @@ def above_idle_components(rail: Stream, value: float, watts_above_idle: float) -
     ]
 
 
-PER_RAIL = ("power", "idle_power", "energy", "energy_per_execution", "throughput_per_watt")
+PER_RAIL = ("power", "energy", "energy_per_execution", "throughput_per_watt")
+OF_IDLE = ("idle_power", "energy_above_idle_per_execution")
 PER_SECOND = ("throughput", "reciprocal_latency", "latency", "latency_mean", "latency_throughput", "bandwidth")
 
 
-def components_of(
-    name: str, value: float, rail: Stream | None, watts: float, idle_watts: float = 0.0
-) -> list[Component]:
+@dataclass(frozen=True)
+class RailLevels:
+    """What is known of a rail besides its board profile: the levels that its relative errors refer to."""
+
+    stream: Stream
+    watts: float
+    """Mean power during the runs."""
+    idle_watts: float = 0.0
+    ripple_watts: float = 0.0
+    """SD of the readings during a run."""
+    seconds: float = math.inf
+    """Length of a run's window."""
+
+
+def components_of(name: str, value: float, rail: RailLevels | None) -> list[Component]:
     """Components that all runs share, by the figure's name; none for counts and shares, whose errors runs repeat.
 
-    `watts` is the rail's mean power during the runs, `idle_watts` at idle; both are ignored where no rail matters.
-    Raises NotCovered for a figure of a rail whose accuracy nobody states.
+    `rail` is the one that the figure is about, or None. Raises NotCovered for a figure of a rail whose accuracy nobody
+    states.
     """
     kind = name.partition(".")[0]
-    if rail is not None and kind in PER_RAIL:
-        return rail_components(rail, value, watts)
-    if rail is not None and kind == "energy_above_idle_per_execution":
-        return above_idle_components(rail, value, watts - idle_watts)
-    return [clock_component(value)] if kind in PER_SECOND else []
+    if kind in PER_SECOND:
+        return [clock_component(value)]
+    if kind not in (*PER_RAIL, *OF_IDLE):
+        return []
+    if rail is None:
+        raise NotCovered(f"no rail with a known power belongs to {name}: its accuracy is unknown")
+    if kind == "idle_power":
+        return rail_components(rail.stream, value, value)
+    if kind == "energy_above_idle_per_execution":
+        return above_idle_components(rail.stream, value, rail.watts - rail.idle_watts)
+    return rail_components(rail.stream, value, rail.watts, rail.ripple_watts, rail.seconds)
 
 
 def clock_component(value: float) -> Component:

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from kv260_runtime.profile.figures import Question, measure
 from kv260_runtime.profile.findings import run_findings, session_findings
+from kv260_runtime.profile.intervals import changes, summaries
 from kv260_runtime.profile.records import RunFacts, run_facts
-from kv260_runtime.profile.result import Change, ModelResult, ProfileResult, RunFigures, RunOutcome, Summary
+from kv260_runtime.profile.result import ModelResult, ProfileResult, RunFigures, RunOutcome
+from kv260_runtime.profile.within import within_run
+from telemetry.errors import NotCovered
+from telemetry.model import Stream
 from telemetry.session.reader import RunRecord, SessionReader
-from telemetry.stats import mean, sample_sd
 
 
 def evaluate(path: Path) -> ProfileResult:
@@ -21,9 +24,12 @@ def evaluate(path: Path) -> ProfileResult:
     with SessionReader(path) as source:
         meta = source.meta()
         subjects = meta.get("models", [])
-        streams = [{"name": one.name, "kind": one.kind, "attributes": dict(one.attributes)} for one in source.streams()]
+        streams = source.streams()
         outcomes = [outcome_of(source, record, subject_of(subjects, record)) for record in source.runs()]
-    models = [model_result(subject, [run for run in outcomes if run.model == subject["name"]]) for subject in subjects]
+    models = [
+        model_result(subject, [run for run in outcomes if run.model == subject["name"]], streams)
+        for subject in subjects
+    ]
     return ProfileResult(
         session=str(path),
         identity=meta.get("identity", {}),
@@ -32,7 +38,7 @@ def evaluate(path: Path) -> ProfileResult:
         changes=changes(models),
         findings=session_findings(models),
         missing_sensors=meta.get("missing_sensors", {}),
-        streams=streams,
+        streams=[{"name": one.name, "kind": one.kind, "attributes": dict(one.attributes)} for one in streams],
         interrupted=bool(meta.get("interrupted", False)),
         created_ns=meta.get("created", {}).get("wall_ns"),
     )
@@ -64,7 +70,19 @@ def question_of(source: SessionReader, record: RunRecord, subject: Mapping[str, 
 def measured_run(question: Question) -> RunFigures:
     """The figures of one run with its findings."""
     measured = measure(question)
-    return replace(measured, findings=run_findings(question, measured))
+    return replace(
+        measured,
+        findings=run_findings(question, measured),
+        within=within_run(question, measured.figures),
+        seconds=_seconds(question),
+    )
+
+
+def _seconds(question: Question) -> float | None:
+    try:
+        return question.steady().seconds
+    except NotCovered:
+        return None
 
 
 def outcome_of(source: SessionReader, record: RunRecord, subject: Mapping[str, Any]) -> RunOutcome:
@@ -83,27 +101,16 @@ def outcome_of(source: SessionReader, record: RunRecord, subject: Mapping[str, A
     )
 
 
-def model_result(subject: Mapping[str, Any], runs: Sequence[RunOutcome]) -> ModelResult:
-    """Mean and sample SD over the kept formal runs (the paper, section 2.6: spread over runs, not within one)."""
+def model_result(
+    subject: Mapping[str, Any], runs: Sequence[RunOutcome], streams: Sequence[Stream] = ()
+) -> ModelResult:
+    """Figures over the kept formal runs, with what the `streams` behind them say of their accuracy."""
     counted = [run for run in runs if run.kept and run.phase == "formal"]
-    names = dict.fromkeys(name for run in counted for name in run.measured.figures)
-    return ModelResult(
-        subject=subject,
-        runs=tuple(runs),
-        summaries={name: summarise(name, counted) for name in names},
-        absent=absences(counted, names),
-    )
+    found = summaries(counted, streams)
+    return ModelResult(subject=subject, runs=tuple(runs), summaries=found, absent=absences(counted, found))
 
 
-def summarise(name: str, runs: Sequence[RunOutcome]) -> Summary:
-    """One figure over the runs that have it."""
-    found = [run.measured.figures[name] for run in runs if name in run.measured.figures]
-    values = tuple(one.value for one in found)
-    sd = sample_sd(values) if len(values) > 1 else None
-    return Summary(name, found[0].unit, mean(values), sd, values, found[0].source)
-
-
-def absences(runs: Sequence[RunOutcome], present: Mapping[str, None]) -> dict[str, str]:
+def absences(runs: Sequence[RunOutcome], present: Container[str]) -> dict[str, str]:
     """Figures that no run has, each with the reason given most often."""
     reasons: dict[str, Counter[str]] = {}
     for run in runs:
@@ -111,16 +118,3 @@ def absences(runs: Sequence[RunOutcome], present: Mapping[str, None]) -> dict[st
             if name not in present:
                 reasons.setdefault(name, Counter())[reason] += 1
     return {name: counts.most_common(1)[0][0] for name, counts in reasons.items()}
-
-
-def changes(models: Sequence[ModelResult]) -> list[Change]:
-    """Each later model against the first, figure by figure; none where the first is 0."""
-    if not models:
-        return []
-    first, *others = models
-    return [
-        Change(name, other.name, other.summaries[name].mean / base.mean)
-        for other in others
-        for name, base in first.summaries.items()
-        if name in other.summaries and base.mean
-    ]

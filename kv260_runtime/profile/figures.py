@@ -11,7 +11,7 @@ import numpy as np
 from kv260_runtime.profile.records import RunFacts
 from kv260_runtime.profile.result import RunFigures
 from telemetry.errors import NotCovered, SessionError
-from telemetry.figures import busy, cpu, energy, latency, memory, power, throughput
+from telemetry.figures import busy, cpu, energy, latency, memory, power, temperature, throughput
 from telemetry.figures.figure import Figure, figure
 from telemetry.figures.throughput import ExecutionSpan
 from telemetry.model import Column, Series, Stream, Window
@@ -53,6 +53,10 @@ class Question:
         """Streams whose name begins with `prefix`."""
         return [stream.name for stream in self.source.streams() if stream.name.startswith(prefix)]
 
+    def rails(self) -> list[str]:
+        """Streams that tell power or energy."""
+        return self.names("power.") + self.names("energy.")
+
     def trimmed(self) -> Window:
         """The run without its first and last seconds (the paper, section 2.6)."""
         if self.facts.window is None:
@@ -84,7 +88,7 @@ def measure(question: Question) -> RunFigures:
     """Every figure the run deserves; the others with their reason."""
     figures: dict[str, Figure] = {}
     absent: dict[str, str] = {}
-    for part in (_throughput, _latency, _busy, _power, _memory, _cpu):
+    for part in (_throughput, _latency, _busy, _power, _memory, _cpu, _temperature):
         for name, ask in part(question, figures):
             try:
                 answer = ask()
@@ -150,7 +154,7 @@ def _for_unit(
 
 
 def _power(question: Question, known: Mapping[str, Figure]) -> Answers:
-    rails = question.names("power.") + question.names("energy.")
+    rails = question.rails()
     if not rails:
         yield "power", lambda: power.mean_watts(question.series("power"), question.steady())
     for rail in rails:
@@ -165,6 +169,11 @@ def _rail(question: Question, rail: str, known: Mapping[str, Figure]) -> Answers
         return question.span(power.least_trim_ns(series().stream))
 
     yield f"power.{label}", lambda: _renamed(power.mean_watts(series(), span().window), label)
+    if rail.startswith("power."):
+        yield (
+            f"power_ripple.{label}",
+            lambda: _renamed(power.ripple_watts(series(), question.span().window), label),
+        )
     yield f"idle_power.{label}", lambda: _idle_watts(series(), question, label)
 
     def per_execution() -> dict[str, Figure]:
@@ -261,6 +270,14 @@ def _observers(question: Question) -> dict[str, Figure]:
         "observer_seconds.recorder": cpu.observer_seconds(question.series("observer"), window),
         "observer_seconds.kvbench": cpu.observer_seconds(own, window),
     }
+
+
+def _temperature(question: Question, _known: Mapping[str, Figure]) -> Answers:
+    if question.names("temperature"):
+        yield (
+            "temperature",
+            lambda: _by_name(temperature.mean_celsius(question.series("temperature"), question.steady())),
+        )
 
 
 def _known(known: Mapping[str, Figure], name: str) -> Figure:

@@ -6,8 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from telemetry.comparison import Comparison
 from telemetry.figures.figure import Figure
+from telemetry.figures.within_run import BatchMeans
 from telemetry.findings import Finding
+from telemetry.stats import Interval
+from telemetry.uncertainty import Budget
 
 
 @dataclass(frozen=True)
@@ -18,6 +22,10 @@ class RunFigures:
     absent: Mapping[str, str]
     """Figure name to the reason it does not exist."""
     findings: tuple[Finding, ...] = ()
+    within: Mapping[str, BatchMeans] = field(default_factory=dict)
+    """What the run alone tells of the error of its figures; to be taken relative to the batches' own mean."""
+    seconds: float | None = None
+    """Length of the window that shares, rates and energies are about."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +56,12 @@ class Summary:
     values: tuple[float, ...]
     """One value a run, unrounded, in the order of runs."""
     source: str
+    repeatability: Interval | None = None
+    """Where the mean of the next runs will fall; None for a single run."""
+    accuracy: Budget | None = None
+    """Where the truth is, and what that rests on."""
+    accuracy_unknown: str | None = None
+    """Why there is no accuracy."""
 
 
 @dataclass(frozen=True)
@@ -85,6 +99,11 @@ class Change:
     model: str
     ratio: float
     """Mean of this model / mean of the first."""
+    paired: Comparison | None = None
+    """The ratio over pairs of runs of the same number, with its interval."""
+    pairs: int = 0
+    unpaired: str | None = None
+    """Why there is no such interval."""
 
 
 @dataclass(frozen=True)

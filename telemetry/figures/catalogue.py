@@ -97,6 +97,12 @@ FIGURES: Mapping[str, FigureKind] = MappingProxyType(
             "c2fdeploy.txt, Eq. 28, weighted by time",
             "as energy",
         ),
+        "power_ripple": FigureKind(
+            "W",
+            "sample SD of the readings in the window",
+            f"{_RULES}, The power sensor",
+            "fewer than two readings in the window",
+        ),
         "energy": FigureKind(
             "J",
             "∫ P dt along the line through the readings, each moved W earlier; of a joule counter, its increase",
@@ -135,6 +141,12 @@ FIGURES: Mapping[str, FigureKind] = MappingProxyType(
             "executions were not timed; fewer than 1 / (1 − q) of them",
         ),
         "latency_throughput": FigureKind("1/s", "1 / latency_mean", "c2fdeploy.txt, Eq. 27", "as latency_mean"),
+        "temperature": FigureKind(
+            "Cel",
+            "mean of the readings in the window",
+            f"{_RULES}, Energy and executions",
+            "no reading in the window",
+        ),
     }
 )
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from telemetry.errors import NotCovered
 from telemetry.figures.counters import column_of, increase
-from telemetry.figures.figure import Figure, figure
+from telemetry.figures.figure import Figure, Quality, figure
 from telemetry.figures.pieces import areas, column, cut, quality, require_covered
 from telemetry.model import Float64Array, Series, Stream, Window
 
@@ -40,6 +40,20 @@ def mean_watts(series: Series, window: Window) -> Figure:
     """Mean power over the window, the energy divided by its length. Source: c2fdeploy.txt, Eq. 28, weighted by time."""
     energy = energy_joules(series, window)
     return figure("power", energy.value / window.seconds, energy.quality)
+
+
+def ripple_watts(series: Series, window: Window) -> Figure:
+    """Standard deviation of the readings in the window: what an instant of the window's edges matters.
+
+    Raises NotCovered for fewer than two readings.
+    """
+    averaged = averaging_ns(series.stream) or 0
+    inside = slice(*np.searchsorted(series.t_ns, [window.start_ns + averaged, window.end_ns + averaged + 1]))
+    watts = np.asarray(column(series, WATTS)[inside], np.float64)
+    if watts.size < 2:
+        raise NotCovered(f"stream {series.stream.name} has {watts.size} readings in the window, 2 needed")
+    found = Quality(watts.size, watts.size / window.seconds, None, None, 1.0)
+    return figure("power_ripple", float(np.std(watts, ddof=1)), found)
 
 
 def energy_joules(series: Series, window: Window) -> Figure:

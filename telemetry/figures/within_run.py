@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from telemetry.errors import NotCovered
-from telemetry.figures.power import averaging_ns, mean_watts
-from telemetry.model import Series, Window
+from telemetry.figures.power import averaging_ns, energy_joules, mean_watts
+from telemetry.model import Int64Array, Series, Window
 from telemetry.stats import mean, sample_sd
 
 MOST_BATCHES = 32
@@ -69,3 +69,38 @@ def power_within_run(series: Series, window: Window) -> BatchMeans:
     edges = np.linspace(window.start_ns, window.end_ns, count + 1).astype(np.int64)
     batches = [Window(int(begin), int(end)) for begin, end in itertools.pairwise(edges)]
     return batch_means([mean_watts(series, batch).value for batch in batches])
+
+
+def seconds_within_run(completions_ns: Int64Array, window: Window) -> BatchMeans:
+    """Seconds per execution between completions in a window, with their standard error.
+
+    Raises NotCovered for fewer than nine completions.
+    """
+    edges = _batch_edges(completions_ns, window, 1)
+    return batch_means([(end - begin) / 1e9 / count for begin, end, count in edges])
+
+
+def energy_within_run(series: Series, completions_ns: Int64Array, window: Window) -> BatchMeans:
+    """Joules per execution between completions in a window, with their standard error.
+
+    Raises NotCovered if there are too few completions or readings for eight batches, or one is not covered.
+    """
+    least_ns = LEAST_BATCH_IN_READINGS * max(series.stream.period_ns, averaging_ns(series.stream) or 0)
+    edges = _batch_edges(completions_ns, window, least_ns)
+    return batch_means([energy_joules(series, Window(begin, end)).value / count for begin, end, count in edges])
+
+
+def _batch_edges(completions_ns: Int64Array, window: Window, least_ns: int) -> list[tuple[int, int, int]]:
+    """Adjacent batches of equally many executions: begin, end, number; each about `least_ns` long or longer."""
+    inside = np.sort(completions_ns[(completions_ns >= window.start_ns) & (completions_ns <= window.end_ns)])
+    executions = inside.size - 1
+    count = min(MOST_BATCHES, executions)
+    if executions > 0:
+        count = min(count, int(inside[-1] - inside[0]) // least_ns)
+    if count < LEAST_BATCHES:
+        raise NotCovered(
+            f"{max(executions, 0)} executions in {window.seconds:.3f} s are too few to tell how well their mean is known"
+        )
+    size = executions // count
+    edges = [int(inside[batch * size]) for batch in range(count + 1)]
+    return [(begin, end, size) for begin, end in itertools.pairwise(edges)]

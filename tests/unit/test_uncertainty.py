@@ -15,6 +15,7 @@ from telemetry.stats import repeatability
 from telemetry.uncertainty import (
     CLOCK_U,
     Component,
+    RailLevels,
     above_idle_components,
     accuracy,
     components_of,
@@ -86,17 +87,32 @@ def test_a_single_run_is_judged_by_its_batches_or_not_at_all() -> None:
 
 
 def test_each_figure_gets_the_components_that_fit_its_name() -> None:
-    som = rail(**INA260)
-    assert [one.name for one in components_of("energy_per_execution.som", 0.2, som, 8.7)] == [
+    som = RailLevels(rail(**INA260), watts=8.7, idle_watts=5.0, ripple_watts=1.6, seconds=60.0)
+    assert [one.name for one in components_of("energy_per_execution.som", 0.2, som)] == [
         "gain",
         "offset",
         "resolution",
+        "delay",
     ]
-    above = components_of("energy_above_idle_per_execution.som", 0.1, som, 8.7, idle_watts=5.0)
+    above = components_of("energy_above_idle_per_execution.som", 0.1, som)
     assert [one.name for one in above] == ["gain", "resolution"]
-    [clock] = components_of("throughput", 49.0, None, 0.0)
+    [clock] = components_of("throughput", 49.0, None)
     assert clock.standard == pytest.approx(49 * CLOCK_U)
-    assert components_of("busy_share.DPU", 0.9, som, 8.7) == []
+    assert components_of("busy_share.DPU", 0.9, som) == []
+
+
+def test_idle_power_refers_to_its_own_level() -> None:
+    """An offset is a larger share of 5 W than of 8.7 W."""
+    som = RailLevels(rail(**INA260), watts=8.7, idle_watts=5.0)
+    parts = {one.name: one.standard for one in components_of("idle_power.som", 5.0, som)}
+    assert parts["offset"] == pytest.approx(0.0144)
+
+
+def test_a_figure_of_a_rail_that_nobody_knows_has_no_accuracy() -> None:
+    with pytest.raises(NotCovered, match=r"no rail .* belongs to power\.som"):
+        components_of("power.som", 8.7, None)
+    with pytest.raises(NotCovered, match="relative to 0 W"):
+        components_of("energy_above_idle_per_execution.som", 0.0, RailLevels(rail(**INA260), 5.0, 5.0))
 
 
 @given(st.lists(st.floats(0.5, 2), min_size=2, max_size=8), st.floats(0, 0.1), st.floats(0, 0.1))
