@@ -8,12 +8,13 @@ from collections.abc import Callable, Sequence
 from google.protobuf.message import DecodeError, EncodeError
 
 from kv260_runtime.xmodel.attributes import Message
+from kv260_runtime.xmodel.instructions import WORDS
 from kv260_runtime.xmodel.schema import GraphMessage
 
 HUGE_LENGTHS = (b"\xff\xff\xff\xff\x0f", b"\xff" * 8 + b"\x7f", b"\x80\x80\x80\x80\x08", b"\xff\xff\x7f")
 SHORT_FIELDS = (b"\x2a\x00", b"\x5a\x00", b"\xaa\x06\x00", b"\x52\x02\x52\x00", b"\x2a\x04\x0a\x02ab")
 REPEATED_MOST = 200_000
-KEPT_DEFINITIONS, KEPT_BLOB_BYTES = 3, 6000
+KEPT_DEFINITIONS, KEPT_BLOB_BYTES, KEPT_PROGRAM_BYTES = 3, 6000, 2000
 
 Mutation = Callable[[random.Random, bytes], bytes]
 
@@ -27,10 +28,19 @@ def reduced(data: bytes) -> bytes:
         subgraph = stack.pop()
         stack.extend(subgraph.children)
         for attr in subgraph.attrs:
-            if attr.value.WhichOneof("kind") == "map_bytes":
-                for entry in attr.value.map_bytes.value:
-                    entry.value.value = entry.value.value[:KEPT_BLOB_BYTES]
+            if attr.value.WhichOneof("kind") == "bytes":
+                attr.value.bytes.value = _whole_instructions(attr.value.bytes.value)
+            for entry in attr.value.map_bytes.value:
+                entry.value.value = entry.value.value[:KEPT_BLOB_BYTES]
     return bytes(message.SerializeToString())
+
+
+def _whole_instructions(program: bytes) -> bytes:
+    """The beginning of a program, cut between two instructions; of anything else, the beginning."""
+    end = 0
+    while end < min(len(program), KEPT_PROGRAM_BYTES):
+        end += 4 * WORDS.get(program[end + 3] >> 4, 1) if end + 3 < len(program) else 4
+    return program[:end]
 
 
 def mutate(rng: random.Random, seeds: Sequence[bytes]) -> bytes:

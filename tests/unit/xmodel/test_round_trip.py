@@ -32,7 +32,7 @@ def test_every_real_file_is_written_byte_for_byte_as_it_was_read(shared_dir: Pat
         assert parse_xmodel(written, path.name) == graph
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=60)
 @given(graphs())
 def test_any_graph_reads_back_equal_and_writes_the_same_bytes_again(graph: Graph) -> None:
     data = encode_xmodel(graph)
