@@ -164,12 +164,12 @@ def test_a_long_sleep_is_cut_so_that_a_stop_is_noticed() -> None:
 
 def test_a_track_can_join_a_running_loop() -> None:
     first = Track("first", ScriptedReader(10, lambda n: sampler.add(second) if n == 3 else None), MS)
-    second = Track("second", ScriptedReader(99), MS)
+    second = Track("second", ScriptedReader(99), MS, phase_ns=MS // 2)
     sampler = Sampler(ManualClock(), [first], random.random)
     first.reader.sampler = sampler  # type: ignore[attr-defined]
     sampler.run()
 
-    assert second.rows[0][0] == START + 2 * MS
+    assert second.rows[0][0] == START + 2 * MS + MS // 2
     assert len(second.rows) == 7
 
 
