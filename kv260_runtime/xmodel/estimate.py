@@ -4,7 +4,7 @@ The model: constants are loaded once; what crosses the subgraph's edge is loaded
 superlayers is saved and loaded again by each reader, unless it is small enough to stay in the DPU's memory; a
 concatenation is written in place by its inputs; a convolution of an image of few channels (`channel_augmentation`)
 loads the rows of its kernel anew for each output row.
-On the 14 ISA1 subgraphs of static_traffic.tsv the total is within 8 % of the decoded bytes.
+On the 16 ISA1 subgraphs of static_traffic.tsv the total is within 8 % of the decoded bytes.
 """
 
 from __future__ import annotations

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kv260_runtime.execute import open_executor
 from kv260_runtime.xmodel import Attributes, Graph, encode_xmodel, parse_xmodel, read_xmodel, static_traffic
 from tests.unit.xmodel.graphs import real_files
 from virtual_board.models import demo_graph, write_demo_models
@@ -105,6 +106,19 @@ def test_a_split_at_run_time_costs_ddr_traffic_and_says_it_is_estimated(models: 
     traffic = [[static_traffic(graph, subgraph) for subgraph in graph.on_device("DPU")] for graph in models]
     assert all(part.estimated for parts in traffic for part in parts)
     assert sum(part.total_bytes for part in traffic[0]) > sum(part.total_bytes for part in traffic[1])
+
+
+def test_both_compute_the_same_outputs_bit_for_bit() -> None:
+    outputs = []
+    for split_offline in (False, True):
+        executor = open_executor(parse_xmodel(encode_xmodel(demo_graph(split_offline, size=64)), "demo"))
+        (image,) = executor.inputs
+        pixels = np.random.default_rng(5).integers(0, 64, image.shape).astype(np.int8)
+        outputs.append(executor.run({image.name: pixels}))
+    assert outputs[0].keys() == outputs[1].keys()
+    for name, values in outputs[0].items():
+        assert np.array_equal(values, outputs[1][name])
+        assert values.std() > 0.1, "the activations died on their way"
 
 
 def test_the_same_bytes_come_out_every_time() -> None:
