@@ -62,8 +62,9 @@ class Monitor:
         self.publish(now_ns)
 
     def preset(self, value: int) -> None:
-        """Give every counter the same value."""
+        """Give every counter the same value, at once."""
         self._counts = [value % MODULUS] * COUNTERS
+        self._show()
 
     def publish(self, now_ns: int) -> None:
         """Bring the register page up to date, as control and selectors now stand in it."""
