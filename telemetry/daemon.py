@@ -1,48 +1,56 @@
-"""The telemetry service: records a board until it is told to end; raw samples are kept only where asked."""
+"""kv260-telemetry: owns a board's sensors, day and night, and offers what they say over HTTP and a Unix socket."""
 
 from __future__ import annotations
 
 import argparse
-import signal
 import sys
 from pathlib import Path
 
 from telemetry.boards import BoardProfile, board_names, detect_board, load_board
+from telemetry.clock import SystemClock
 from telemetry.errors import ConfigError, TelemetryError
 from telemetry.files import SystemFiles
-from telemetry.recording import RecorderPlan, Recording
+from telemetry.notify import Notifier
+from telemetry.readers.sensor_file import text
 from telemetry.session import SessionLog
 from telemetry.version import VERSION
 
-POLL_SECONDS = 1.0
 CONFIG_EXIT_CODE, FAILED_EXIT_CODE = 78, 74
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Run until SIGTERM or SIGINT; sysexits codes."""
     options = _parser().parse_args(arguments)
-    ending = {signal.SIGTERM, signal.SIGINT}
-    signal.pthread_sigmask(signal.SIG_BLOCK, ending)
     try:
-        board = _board(options.board, options.root)
-        log = _raw_file(options.raw) if options.raw else None
-        # Half for the file that an earlier start left behind.
-        ring_bytes = options.raw_max_mb * 1_000_000 // 2
-        plan = RecorderPlan(str(options.root), board, str(options.raw) if log else None, ring_bytes=ring_bytes)
-        recording = Recording.start(plan)
-        for kind, reason in recording.ready.missing.items():
-            print(f"{kind}: {reason}", file=sys.stderr)
-        print(f"recording {', '.join(recording.ready.streams)} under {recording.ready.realtime}", file=sys.stderr)
-        while signal.sigtimedwait(ending, POLL_SECONDS) is None:
-            if died := recording.poll():
-                raise TelemetryError(died)
-        recording.stop()
-        if log:
-            log.close()
+        _serve(options)
     except TelemetryError as error:
         print(f"kv260-telemetry: {error}", file=sys.stderr)
         return CONFIG_EXIT_CODE if isinstance(error, ConfigError) else FAILED_EXIT_CODE
     return 0
+
+
+def _serve(options: argparse.Namespace) -> None:
+    # Later than the arguments, because they take a second to import on a board.
+    from telemetry.exporter import metrics_app
+    from telemetry.service import web
+    from telemetry.service.loop import Service, ServiceOptions
+
+    log = _raw_file(options.raw) if options.raw else None
+    chosen = ServiceOptions(
+        root=options.root,
+        raw=options.raw,
+        # Half for the file that an earlier start left behind.
+        ring_bytes=options.raw_max_mb * 1_000_000 // 2,
+        history_ns=round(options.history_minutes * 60e9),
+        emulated=_is_emulated(options.root),
+    )
+    service = Service(chosen, lambda: _board(options.board, options.root), SystemClock(), Notifier())
+    server = web.start(options.listen, metrics_app(lambda: service.state), lambda: service.state)
+    service.start()
+    print(f"metrics on http://{server.server_name or 'localhost'}:{server.server_port}/", file=sys.stderr, flush=True)
+    service.run()
+    if log:
+        log.close()
 
 
 def _board(name: str, root: Path) -> BoardProfile:
@@ -52,6 +60,11 @@ def _board(name: str, root: Path) -> BoardProfile:
     if board is None:
         raise ConfigError(f"no known board under {root}; name one with --board: {', '.join(board_names())}")
     return board
+
+
+def _is_emulated(root: Path) -> bool:
+    """Whether the tree says of itself, where a kernel names its build, that no hardware is behind it."""
+    return "(emulated)" in (text(SystemFiles(), root / "proc/version") or "")
 
 
 def _raw_file(path: Path) -> SessionLog:
@@ -65,6 +78,19 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="kv260-telemetry", description=__doc__)
     parser.add_argument("--board", default="auto", help="profile name or YAML file (default: recognise it)")
     parser.add_argument("--root", type=Path, default=Path("/"), help="folder that holds the board's sys, proc and dev")
+    parser.add_argument(
+        "--listen",
+        default=":9487",
+        metavar="[HOST]:PORT",
+        help="where metrics are served; 127.0.0.1:9487 keeps them to this machine (default :9487)",
+    )
+    parser.add_argument(
+        "--history-minutes",
+        type=float,
+        default=10.0,
+        metavar="N",
+        help="how far back clients may ask for energy and bytes (default 10)",
+    )
     parser.add_argument("--raw", type=Path, metavar="FILE", help="keep raw samples in this session file")
     parser.add_argument(
         "--raw-max-mb",
