@@ -1,6 +1,6 @@
 """Truth bench: the executor's time and memory against ONNX Runtime running the same layers in bare float32.
 
-Usage: python tools/bench/execute_speed.py [MODEL] [--threads N] [--repeat N] [--write-baseline]
+Usage: python -m tools.bench.execute_speed [MODEL] [--threads N] [--repeat N] [--write-baseline]
 
 Both are warmed up and then run in turns within one process, so that a busy machine slows both; medians are compared.
 Memory is the peak of a process that executes, less that of one that has only imported the same libraries.
@@ -26,8 +26,9 @@ from kv260_runtime.execute import Executor, open_executor
 from kv260_runtime.xmodel import read_xmodel
 from telemetry.clock import SystemClock
 
+from .float_twin import FloatTwin
+
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "tools"))
 MODEL = ROOT.parent / "shared" / "xmodels" / "yolov5n_640_b4096.xmodel"
 BASELINE = Path(__file__).with_suffix(".json")
 MOST_TIMES_FLOAT = 2.0
@@ -37,8 +38,6 @@ WARM_UP = 3
 
 def float_run(model: Path, threads: int) -> Callable[[], object]:
     """One run of the layers in float32, all optimisations on."""
-    from bench.float_twin import FloatTwin
-
     graph = read_xmodel(model)
     twin = FloatTwin(graph, graph.on_device("DPU")[0])
     options = ort.SessionOptions()
@@ -49,10 +48,10 @@ def float_run(model: Path, threads: int) -> Callable[[], object]:
     return lambda: session.run(None, {"image": image})
 
 
-def fixed_run(model: Path, threads: int) -> Callable[[], object]:
+def fixed_run(model: Path, threads: int, backend: str) -> Callable[[], object]:
     """One execution of the DPU subgraph, bit for bit."""
     graph = read_xmodel(model)
-    executor = open_executor(graph, graph.on_device("DPU")[0], "onnxruntime", threads)
+    executor = open_executor(graph, graph.on_device("DPU")[0], backend, threads)
     inputs = random_inputs(executor)
     return lambda: executor.run(inputs)
 
@@ -84,8 +83,9 @@ def peak_kilobytes() -> int:
 
 def peak_in_child(model: Path, threads: int, executions: int) -> int:
     """Peak of a fresh process with the same imports, after so many executions."""
-    command = [sys.executable, __file__, str(model), "--threads", str(threads), "--peak-after", str(executions)]
-    return int(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    words = [str(model), "--threads", str(threads), "--peak-after", str(executions)]
+    command = [sys.executable, "-m", "tools.bench.execute_speed", *words]
+    return int(subprocess.run(command, check=True, capture_output=True, text=True, cwd=ROOT).stdout)
 
 
 def machine() -> dict[str, str]:
@@ -96,16 +96,20 @@ def machine() -> dict[str, str]:
 
 def main() -> int:
     """Measure and print; with --write-baseline keep the float32 figure."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("model", nargs="?", type=Path, default=MODEL)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--repeat", type=int, default=30)
+    parser.add_argument("--backend", default="onnxruntime", help="what executes; memory is always that of onnxruntime")
     parser.add_argument("--write-baseline", action="store_true", help=f"write {BASELINE.name}")
     parser.add_argument("--peak-after", type=int, help=argparse.SUPPRESS)
     args = parser.parse_args()
+    if not args.model.is_file():
+        print(f"{args.model}: absent; nothing is timed")
+        return 0
     if args.peak_after is not None:
         if args.peak_after:
-            run = fixed_run(args.model, args.threads)
+            run = fixed_run(args.model, args.threads, "onnxruntime")
             for _ in range(args.peak_after):
                 run()
         print(peak_kilobytes())
@@ -116,7 +120,10 @@ def main() -> int:
         BASELINE.write_text(json.dumps(record, indent=2) + "\n")
         print(json.dumps(record))
         return 0
-    runs = {"float32_ms": float_run(args.model, args.threads), "executor_ms": fixed_run(args.model, args.threads)}
+    runs = {
+        "float32_ms": float_run(args.model, args.threads),
+        "executor_ms": fixed_run(args.model, args.threads, args.backend),
+    }
     figures = milliseconds(runs, args.repeat)
     times_float = figures["executor_ms"] / figures["float32_ms"]
     above = peak_in_child(args.model, args.threads, 5) - peak_in_child(args.model, args.threads, 0)
