@@ -326,3 +326,11 @@ def test_any_command_runs_on_a_board_of_its_own(model: Path) -> None:
     ended = subprocess.run([*words, sys.executable, "-c", LOOP, str(model), "0.1"], capture_output=True, text=True)
     assert ended.returncode == 0, ended.stderr
     assert subprocess.run([*words, "sh", "-c", "exit 7"]).returncode == 7
+
+
+def test_each_process_works_on_the_first_core(board: VirtualBoard, options: dict[str, str], model: Path) -> None:
+    for _ in range(3):
+        with looping(board, model, 0.1):
+            pass
+    board.close()
+    assert {core for core, _, _ in read_truth(Path(options["log"])).occupied} == {0}

@@ -51,6 +51,8 @@ class Client:
     ordinal: int = 0
     """1 for the first workload process of the session, 0 for one that runs no models."""
     timeout_ns: int = 0
+    core: int = 0
+    """Where its host work runs if that core is free: a process's first runner on the first core, and so on."""
     host_factor: float = 1.0
     plans: dict[int, Plan] = field(default_factory=dict)
     last_due_ns: int | None = None
@@ -127,6 +129,8 @@ class Server:
 
     def _hello(self, client: Client, hello: dict[str, Any]) -> None:
         client.pid, client.timeout_ns = int(hello["pid"]), int(hello["timeout_ms"]) * 1_000_000
+        siblings = sum(other.pid == client.pid for other in self.clients.values()) - 1
+        client.core = siblings % self._constants.core_count
         if hello["role"] == "workload":
             if client.pid not in self._workload_pids:
                 self._workload_pids.append(client.pid)
@@ -140,7 +144,7 @@ class Server:
             self.on_first_run(client)
         client.executions += 1
         execution = Execution(client.number, plan_id, plan, client.executions, self._durations(client, plan), self._end)
-        execution.core = (client.number - 1) % self._constants.core_count
+        execution.core = client.core
         self._engine.submit(execution, start_of(arrival_ns, client.last_due_ns, plan.lead_ns))
 
     def _durations(self, client: Client, plan: Plan) -> list[int]:
