@@ -64,7 +64,7 @@ class DpuSubgraph:
     def __init__(
         self, layers: Mapping[str, Layer], members: Sequence[str], outputs: Sequence[str], sources: Mapping[str, str]
     ) -> None:
-        """`sources` gives the operator that makes a layer read from outside; its tensor has the same name."""
+        """`sources` gives, for a layer outside, the operator whose tensor holds it."""
         self._layers, self._outputs = layers, outputs
         self._layout = Layout(layers, members, outputs)
         self._inputs, self._constants = Packed(), bytearray()
