@@ -62,8 +62,8 @@ class Instruments:
     samplers: dict[str, Sampler] = field(default_factory=dict)
     """One loop per group of the profile's streams."""
     opened: dict[str, Instrument] = field(default_factory=dict)
-    missing: dict[int, tuple[StreamPlan, str]] = field(default_factory=dict)
-    """Place in the profile to the plan that found no sensor, and why."""
+    missing: dict[str, tuple[StreamPlan, str]] = field(default_factory=dict)
+    """Kind to the plan that found no sensor, and why."""
     started_ns: int = 0
 
     def open(self, board: BoardProfile) -> None:
@@ -72,8 +72,8 @@ class Instruments:
         Raises SensorNotFound, naming the first, if a required one is missing or none is there at all.
         """
         self.started_ns = self.clock.now_ns()
-        for place, plan in enumerate(board.streams):
-            self._open(place, plan)
+        for plan in board.streams:
+            self._open(plan)
         for plan, reason in self.missing.values():
             if plan.required:
                 raise SensorNotFound(f"{board.title} needs {plan.kind}: {reason}")
@@ -84,28 +84,29 @@ class Instruments:
     def retry(self) -> list[Stream]:
         """Try again what is missing; the streams that have appeared since."""
         known = set(self.opened)
-        for place, (plan, reason) in list(self.missing.items()):
-            del self.missing[place]
-            self._open(place, plan)
-            if place not in self.missing:
-                now_ns = self.clock.now_ns()
-                for name in self.opened.keys() - known:
-                    track = self.opened[name].track
-                    track.miss(self.started_ns, now_ns, reason, (now_ns - self.started_ns) // track.period_ns)
-        return [self.opened[name].stream for name in self.opened.keys() - known]
+        reasons = {kind: reason for kind, (_, reason) in self.missing.items()}
+        for plan, _ in list(self.missing.values()):
+            self._open(plan)
+        now_ns = self.clock.now_ns()
+        found = [self.opened[name] for name in self.opened.keys() - known]
+        for instrument in found:
+            slots = (now_ns - self.started_ns) // instrument.track.period_ns
+            instrument.track.miss(self.started_ns, now_ns, reasons[instrument.stream.kind], slots)
+        return [instrument.stream for instrument in found]
 
-    def _open(self, place: int, plan: StreamPlan) -> None:
+    def _open(self, plan: StreamPlan) -> None:
         try:
             readers = open_kind(plan.kind, self.files, self.root, plan.options)
         except (TelemetryError, OSError) as error:
-            self.missing[place] = (plan, str(error))
+            self.missing[plan.kind] = (plan, str(error))
             return
+        self.missing.pop(plan.kind, None)
         period_ns = round(plan.period_ms * 1e6)
         sampler = self.samplers.setdefault(plan.group, Sampler(self.clock, [], random.random))
         for name, reader in readers:
             if name in self.opened:
                 reader.close()
-                self.missing[place] = (plan, f"the profile has a second stream {name!r}")
+                self.missing[plan.kind] = (plan, f"the profile has a second stream {name!r}")
                 continue
             # Streams of one period start side by side in their slots, not on top of each other.
             phase_ns = len(self.opened) * period_ns // 16 % period_ns
