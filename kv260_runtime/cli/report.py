@@ -13,6 +13,7 @@ from kv260_runtime.report import FORMATS, TIMELINES
 EPILOG = """\
 examples:
   kvbench report session.kvs
+  kvbench report session.kvs --budget                             what the accuracy of each figure is made of
   kvbench report session.kvs --format html --out session.html     one page with timeline, runs and findings
   kvbench report session.kvs --format markdown                    for a pull request
   kvbench report session.kvs --format trace --out session.json    for ui.perfetto.dev
@@ -23,6 +24,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `report`."""
     parser.add_argument("session", type=Path, metavar="FILE", help="a session file of kvbench profile")
     parser.add_argument("--format", choices=sorted(FORMATS), default="table", help="what to write (default: table)")
+    parser.add_argument(
+        "--budget",
+        dest="format",
+        action="store_const",
+        const="budget",
+        help="what the accuracy of each figure is made of (the same as --format budget)",
+    )
     parser.add_argument("--out", type=Path, metavar="FILE", help="a file to create (default: standard output)")
 
 

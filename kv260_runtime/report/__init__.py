@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 FORMATS: Mapping[str, str] = {
     "table": "kv260_runtime.report.table:render",
     "json": "kv260_runtime.report.json:render",
+    "budget": "kv260_runtime.report.budget:render",
     "csv": "kv260_runtime.report.csv:render",
     "markdown": "kv260_runtime.report.markdown:render",
     "html": "kv260_runtime.report.html:render",

@@ -48,6 +48,9 @@ STREAMS = (
         Column("watts", "W", "gauge"),
         averaging_ns=str(AVERAGING_NS),
         boundary="SOM 5 V rail",
+        gain_u="0.0015",
+        offset_u_watts="0.0144",
+        resolution_watts="0.01",
     ),
     stream(
         "apm",
@@ -61,20 +64,29 @@ STREAMS = (
 )
 
 
-def write_session(path: Path, truth: Truth, runs: int = 1, run_seconds: int = 6, models=("m",)) -> None:
-    """A session of `runs` kept runs of each model, each with 2 s idle around it; every model is the same."""
+def write_session(
+    path: Path, truth: Truth, runs: int = 1, run_seconds: int = 6, models=("m",), factors=None, identity=None
+) -> None:
+    """A session of `runs` kept runs of each model, each with 2 s idle around it; every model is the same.
+
+    `factors` has for a model what the power of each of its runs is multiplied with.
+    """
     log = SessionLog.create(path)
     log.put_meta("models", [{"name": name, "static": None} for name in models])
-    log.put_meta("plan", {"runs": runs, "duration_seconds": run_seconds})
+    log.put_meta("plan", {"runs": runs, "duration_seconds": run_seconds, "idle_seconds": 2, "trim_seconds": 1})
+    if identity is not None:
+        log.put_meta("identity", identity)
     begin_ns = 1000 * SECOND
     spans = []
+    watts = []
     for index in range(runs):
         for name in models:
             spans.append(_write_run(log, name, index, begin_ns, truth, run_seconds))
+            watts.append(truth.run_watts * (factors or {}).get(name, [1.0] * runs)[index])
             begin_ns = spans[-1].end_ns + 3 * SECOND
     for t_ns in range(999 * SECOND, begin_ns + 5 * SECOND, SECOND):
         log.observer_cost(t_ns, (t_ns - 999 * SECOND) / 1e9 * truth.observer_share / 2)
-    _write_samples(path, truth, spans, begin_ns + 3 * SECOND)
+    _write_samples(path, truth, spans, watts, begin_ns + 3 * SECOND)
     log.close()
 
 
@@ -98,11 +110,18 @@ def _write_run(log, name, index, begin_ns, truth, run_seconds) -> Window:
     return window
 
 
-def _write_samples(path, truth, spans, last_ns) -> None:
+def _write_samples(path, truth, spans, watts, last_ns) -> None:
     times = {one.name: np.arange(999 * SECOND, last_ns, one.period_ns) + one.period_ns // 3 for one in STREAMS}
 
-    def running(t_ns, late_ns=0):
-        return np.any([(t_ns - late_ns >= s.start_ns) & (t_ns - late_ns < s.end_ns) for s in spans], axis=0)
+    def running(t_ns):
+        return np.any([(t_ns >= s.start_ns) & (t_ns < s.end_ns) for s in spans], axis=0)
+
+    def rail(t_ns):
+        levels = [
+            np.where((t_ns >= s.start_ns) & (t_ns < s.end_ns), level, 0.0)
+            for s, level in zip(spans, watts, strict=True)
+        ]
+        return np.where(running(t_ns), np.sum(levels, axis=0), truth.idle_watts)
 
     def executed(t_ns):
         """Executions done by t, fractions included, over all spans."""
@@ -117,7 +136,7 @@ def _write_samples(path, truth, spans, last_ns) -> None:
     half = truth.observer_share / 2 * (times["observer"] - 999 * SECOND) / 1e9
     values = {
         "cu": [np.where(busy, 1, 4), np.ceil(executed(cu)).astype(np.int64)],
-        "power.som": [np.where(running(times["power.som"], AVERAGING_NS), truth.run_watts, truth.idle_watts)],
+        "power.som": [rail(times["power.som"] - AVERAGING_NS)],
         "apm": [moved.astype(np.int64) % 2**32, np.zeros(len(moved), np.int64)],
         "cpu": [seconds * truth.cpu_share, seconds],
         "observer": [half],
