@@ -120,13 +120,17 @@ def _batch_of(source: str, spec: TensorSpec, array: Array) -> int:
 
 
 def _item(array: Array, spec: TensorSpec, item: int) -> Array:
+    """One item of a batch, not to be written to: it may be the caller's own memory."""
     one = spec.shape[0]
-    return np.ascontiguousarray(array[item * one : (item + 1) * one])
+    part: Array = np.ascontiguousarray(array[item * one : (item + 1) * one]).view()
+    part.flags.writeable = False
+    return part
 
 
 def _collect(outputs: dict[str, Array], spec: TensorSpec, values: Array, item: int, batch: int) -> None:
     if batch == 1:
-        outputs[spec.name] = values
+        # What cannot be written to is memory of the plan or of the caller.
+        outputs[spec.name] = values if values.flags.writeable else values.copy()
         return
     if spec.name not in outputs:
         outputs[spec.name] = np.empty((batch * spec.shape[0], *spec.shape[1:]), values.dtype)

@@ -149,16 +149,21 @@ class _Builder:
         node = Node(op, spec, self._specs, self._constants, self._accumulator, self._graph.source, self._notes)
         kernel = self._kernel(node)
         if all(name in self._constants for name in node.reads):
-            self._constants[op.name] = kernel.run(*(self._constants[name] for name in node.reads))
+            self._know(op.name, kernel.run(*(self._constants[name] for name in node.reads)))
         else:
             self._steps.append(Step(op.name, kernel, tuple(node.reads), spec))
 
     def _leaf(self, op: Op) -> None:
         self._specs[op.name] = spec_of(op.tensor, self._graph.source)
         if op.type in CONSTANT_TYPES:
-            self._constants[op.name] = self._reader.load(op)
+            self._know(op.name, self._reader.load(op))
         else:
             self._inputs[op.name] = self._specs[op.name]
+
+    def _know(self, name: str, values: Array) -> None:
+        values = values.view()
+        values.flags.writeable = False
+        self._constants[name] = values
 
     def _kernel(self, node: Node) -> Kernel:
         op = node.op

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -55,8 +56,9 @@ class Parameters:
         if self.bias.shape not in ((1,), (channels,)):
             raise node.rejected(f"the bias has the shape {list(self.bias.shape)}, {channels} channels expected")
 
+    @cached_property
     def widened(self) -> Array:
-        """The weights as the type that sums are kept in."""
+        """The weights as the type that sums are kept in, made at the first run in numpy."""
         return self.weights.astype(self.accumulator) * self.gain
 
     def finish(self, total: Array) -> Array:
@@ -112,7 +114,7 @@ class Convolution(_Convolving):
 
     def run(self, image: Array) -> Array:
         """Sum over taps and input channels."""
-        return slide(image, self.window, self.parameters.widened(), lambda x, w: x @ w.T, self.parameters.finish)
+        return slide(image, self.window, self.parameters.widened, lambda x, w: x @ w.T, self.parameters.finish)
 
     def is_exact(self) -> bool:
         """Judged from the weights: the largest sum of magnitudes over all output channels."""
@@ -129,7 +131,7 @@ class DepthwiseConvolution(_Convolving):
 
     def run(self, image: Array) -> Array:
         """Sum over taps."""
-        return slide(image, self.window, self.parameters.widened(), lambda x, w: x * w[0], self.parameters.finish)
+        return slide(image, self.window, self.parameters.widened, lambda x, w: x * w[0], self.parameters.finish)
 
     def is_exact(self) -> bool:
         """Judged from the weights of each channel."""
@@ -146,7 +148,7 @@ class TransposedConvolution(_Convolving):
 
     def run(self, image: Array) -> Array:
         """Spread every pixel through the flipped kernel."""
-        return self.parameters.finish(spread(image, self.window, self.parameters.widened()))
+        return self.parameters.finish(spread(image, self.window, self.parameters.widened))
 
     def is_exact(self) -> bool:
         """Judged from all weights of an output channel, though not all taps meet in one pixel."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import reduce
+from functools import cached_property, reduce
 from operator import mul
 
 import numpy as np
@@ -86,14 +86,16 @@ class HardSigmoid:
     shift: int
     shape: tuple[int, ...]
 
-    def _table(self) -> Array:
+    @cached_property
+    def table(self) -> Array:
+        """The output of each input, by its bits."""
         inputs = np.arange(256).astype(np.uint8).view(np.int8).astype(np.float64)
         line = np.clip(inputs * HARD_SIGMOID_SLOPE + self.offset, 0, HARD_SIGMOID_LIMIT)
         return np.clip(np.floor(line * 2.0**-self.shift + 0.5), -128, 127).astype(np.int8)
 
     def run(self, values: Array) -> Array:
         """Look the 256 possible inputs up."""
-        return self._table()[np.ascontiguousarray(values).view(np.uint8)]
+        return self.table[np.ascontiguousarray(values).view(np.uint8)]
 
     def is_exact(self) -> bool:
         """The line and the added 1/2, in units of 2 ** -shift, must stay below 2 ** 24."""

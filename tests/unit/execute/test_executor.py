@@ -13,7 +13,7 @@ from kv260_runtime.execute.backends import BackendUnavailable
 from kv260_runtime.execute.operators import custom
 from kv260_runtime.execute.plan import make_plan
 from kv260_runtime.execute.units import KernelUnit, Program
-from tests.unit.execute.graphs import Array, int8
+from tests.unit.execute.graphs import Array, Builder, int8
 from tests.unit.execute.running import BACKENDS, needs_onnxruntime
 from tests.unit.execute.test_plan import chain
 
@@ -81,6 +81,23 @@ def test_inputs_are_left_as_they_were() -> None:
     for backend in BACKENDS:
         open_executor(chain().graph(), backend=backend).run({"x_fix": image})
     np.testing.assert_array_equal(image, IMAGE)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_results_are_the_callers_own(backend: str) -> None:
+    """Neither the input that a copy hands on nor a constant of the plan may be written to through a result."""
+    graph = Builder()
+    graph.input((1, 2, 2, 1), 3)
+    graph.add("same", "download", (1, 2, 2, 1), {"input": ["x"]}, 3)
+    graph.constant(np.array([1.0, 2.0]), None)
+    graph.add("known", "fix", (2,), {"input": ["w"]}, fix_point=1, bit_width=8)
+    executor = open_executor(graph.graph(), backend=backend)
+    image = np.array([1, 2, 3, 4], np.int8).reshape(1, 2, 2, 1)
+    results = executor.run({"x_fix": image})
+    results["same_fix"] += 1
+    results["known_fix"] += 1
+    assert image.ravel().tolist() == [1, 2, 3, 4]
+    assert executor.run({"x_fix": image})["known_fix"].tolist() == [1, 2]
 
 
 def test_an_array_is_dropped_after_its_last_reader() -> None:
