@@ -10,7 +10,7 @@ from virtual_board.models_network import Layer
 from virtual_board.models_weights import BIAS_FIX_POINT, BIAS_PEAK, Int8, draw, weight_scale
 
 TARGET, FINGERPRINT = "DPUCZDX8G_ISA1_B4096", 0x101000056010407
-"""The DPU of the KV260 firmware of Vitis AI 3.0 and 3.5 (board.md section 1.7), which the virtual board loads by default."""
+"""The DPU in KV260 images of Vitis AI 3.0 and 3.5 (board.md section 1.7); the virtual board loads it by default."""
 NAME = "C2fDetector"
 INPUT_FIX_POINT, ACTIVATION_FIX_POINT = 6, 5
 CHANNEL_PARALLEL = 16  # input and output channels that a B4096 works on at once
