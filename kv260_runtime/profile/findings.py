@@ -40,10 +40,15 @@ def _checks(question: Question, figures: Mapping[str, Figure]) -> Iterator[Check
     for rail in question.names("power."):
         yield from _rail(question, rail, figures)
     if question.names("frequency"):
-        series = question.series("frequency")
-        yield lambda: conditions.clocks_changed(
-            suspicion.changed_clocks(series, question.steady()), series.stream.attributes.get("governor")
-        )
+        yield lambda: _clocks(question, figures)
+
+
+def _clocks(question: Question, figures: Mapping[str, Figure]) -> Finding | None:
+    series = question.series("frequency")
+    changed = suspicion.changed_clocks(series, question.steady())
+    governor = series.stream.attributes.get("governor")
+    celsius = {name.partition(".")[2]: one.value for name, one in figures.items() if name.startswith("temperature.")}
+    return conditions.throttled(changed, governor, celsius) or conditions.clocks_changed(changed, governor)
 
 
 def _counting(question: Question, figures: Mapping[str, Figure]) -> Iterator[Check]:
@@ -54,6 +59,9 @@ def _counting(question: Question, figures: Mapping[str, Figure]) -> Iterator[Che
         # Where single executions are timed, the window holds all of them and nothing else.
         in_flight = 0 if facts.timed else question.threads + 1
         yield lambda: counting.counts_disagree(executions, dpu_runs, units[0], in_flight)
+    rate, seconds = facts.printed_per_second, facts.seconds
+    if rate is not None and seconds is not None and executions is not None:
+        yield lambda: counting.frames_disagree(executions, rate, seconds)
     moved = figures.get("bytes_per_execution.total")
     if moved is not None and question.static_bytes:
         yield lambda: counting.traffic_below_static(moved.value, question.static_bytes or 0)
@@ -141,7 +149,16 @@ def _rail(question: Question, rail: str, figures: Mapping[str, Figure]) -> Itera
 def session_findings(models: Sequence[ModelResult]) -> tuple[Finding, ...]:
     """Trends and outliers over the kept runs of each model, and findings that runs have in common, told once."""
     found = [finding for model in models for finding in _over_runs(model)]
-    return (*found, *_told_once(models))
+    # One model alone, since models that draw different power are warm and cool in turn; one finding, since they share
+    # the board.
+    warmed = [finding for model in models if (finding := conditions.warming(_temperatures(model))) is not None]
+    return (*found, *warmed[:1], *_told_once(models))
+
+
+def _temperatures(model: ModelResult) -> dict[str, Sequence[float]]:
+    """Mean of each sensor in each kept run."""
+    named = {name: one.values for name, one in model.summaries.items() if name.startswith("temperature.")}
+    return {name.partition(".")[2]: values for name, values in named.items()}
 
 
 def _over_runs(model: ModelResult) -> Iterator[Finding]:

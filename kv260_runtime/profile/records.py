@@ -24,6 +24,8 @@ class RunFacts:
     seconds: float | None
     idle_kind: str
     idle: tuple[Window, ...]
+    printed_per_second: float | None = None
+    """The rate that an external command printed itself."""
 
     @property
     def timed(self) -> bool:
@@ -62,4 +64,5 @@ def run_facts(
         seconds=told.get("seconds"),
         idle_kind=str(told.get("idle_kind", "")),
         idle=tuple(Window(*pair) for pair in told.get("idle_ns", [])),
+        printed_per_second=told.get("details", {}).get("printed_per_second"),
     )

@@ -43,6 +43,7 @@ ROWS: tuple[Row, ...] = (
     Row("bandwidth.total", "memory, five ports", "MB/s", 1e-6),
     Row("bytes_per_execution.total", "memory per execution", "MB", 1e-6),
     Row("bytes_above_idle_per_execution.total", "  of it above idle", "MB", 1e-6),
+    Row("temperature.*", "temperature, {part}", "°C", change="none"),
 )
 
 

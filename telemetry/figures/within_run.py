@@ -99,7 +99,8 @@ def _batch_edges(completions_ns: Int64Array, window: Window, least_ns: int) -> l
         count = min(count, int(inside[-1] - inside[0]) // least_ns)
     if count < LEAST_BATCHES:
         raise NotCovered(
-            f"{max(executions, 0)} executions in {window.seconds:.3f} s are too few to tell how well their mean is known"
+            f"{max(executions, 0)} executions in {window.seconds:.3f} s make no {LEAST_BATCHES} batches: "
+            "how well their mean is known cannot be told"
         )
     size = executions // count
     edges = [int(inside[batch * size]) for batch in range(count + 1)]

@@ -15,6 +15,10 @@ IDLE_SYSTEM_SHARE = 0.1
 """A quiet system with a sampler uses a few percent of a core; a tenth of all cores is another program."""
 WARMING_CELSIUS = 5.0
 """Leakage power of a warm die grows by about a percent for a few degrees."""
+HOT_CELSIUS = 85.0
+"""Where the commercial grade of the K26 ends; boards of other makers begin to throttle between here and 95."""
+FIXED_GOVERNORS = ("performance", "powersave", "userspace")
+"""Governors under which a clock does not change by itself."""
 IDLE_CHANGE = 0.01
 """One step of 10 mW on an idle of 5 W is 0.2 %; five of them are a change."""
 
@@ -99,5 +103,27 @@ def clocks_changed(clocks: Mapping[str, tuple[float, float]], governor: str | No
         "clock-changed",
         "warning",
         f"{name} ran between {low / 1e6:.0f} and {high / 1e6:.0f} MHz in the run{by}",
-        "set the governor to performance; a clock that falls under load is throttled: improve the cooling",
+        "set the governor to performance and measure again",
+    )
+
+
+def throttled(
+    clocks: Mapping[str, tuple[float, float]], governor: str | None, celsius: Mapping[str, float]
+) -> Finding | None:
+    """A clock that fell although its governor holds it, or while something was hot.
+
+    `clocks` are those that changed in the run, `celsius` the temperatures during it.
+    """
+    hottest = max(celsius, key=lambda name: celsius[name], default=None)
+    hot = hottest is not None and celsius[hottest] >= HOT_CELSIUS
+    if not clocks or not (hot or governor in FIXED_GOVERNORS):
+        return None
+    name, (low, high) = max(clocks.items(), key=lambda item: item[1][1] - item[1][0])
+    by = f" under the governor {governor}" if governor else ""
+    at = f", {hottest} at {celsius[hottest]:.0f} degrees Celsius" if hottest is not None else ""
+    return Finding(
+        "throttled",
+        "warning",
+        f"{name} fell from {high / 1e6:.0f} to {low / 1e6:.0f} MHz in the run{by}{at}",
+        "the board protected itself from heat or undervoltage: improve cooling and supply, and measure again",
     )

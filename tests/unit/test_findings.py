@@ -112,6 +112,17 @@ def test_faults_of_sensors_are_errors_with_their_figures() -> None:
     assert "cpu0 ran between 600 and 1333 MHz in the run under the governor ondemand" in slow.text
 
 
+def test_a_clock_that_falls_while_held_or_hot_is_throttled() -> None:
+    fell = {"cpu0": (6e8, 1.333e9)}
+    assert conditions.throttled({}, "performance", {"ps": 95.0}) is None
+    assert conditions.throttled(fell, "ondemand", {"ps": 60.0}) is None
+    held = conditions.throttled(fell, "performance", {})
+    hot = conditions.throttled(fell, "ondemand", {"ps": 60.0, "pl": 91.2})
+    assert held is not None and hot is not None
+    assert held.text == "cpu0 fell from 1333 to 600 MHz in the run under the governor performance"
+    assert hot.text.endswith("under the governor ondemand, pl at 91 degrees Celsius")
+
+
 def test_a_warm_up_in_the_first_run_is_told() -> None:
     assert runs.slow_first_run("throughput", [48.0, 49.10, 49.12]) is None
     assert runs.slow_first_run("throughput", [49.05, 49.10, 49.12, 49.09, 49.11]) is None
