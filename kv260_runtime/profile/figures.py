@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -34,20 +35,21 @@ class Question:
     threads: int = 1
     static_bytes: int | None = None
     """Bytes one execution must move by the file's instructions; None if unknown or only estimated."""
+    kept: dict[str, Series] = field(default_factory=dict, repr=False, compare=False)
+    """Streams read so far: figures and findings ask for the same ones."""
 
     def series(self, name: str) -> Series:
         """One stream around this run. Raises NotCovered if the session has none of that name."""
         windows = [window for window in (self.facts.window, *self.facts.idle) if window is not None]
         if not windows:
             raise NotCovered("the run has no begin and end")
-        try:
-            return self.source.series(
-                name,
-                min(window.start_ns for window in windows) - MARGIN_NS,
-                max(window.end_ns for window in windows) + MARGIN_NS,
-            )
-        except SessionError as error:
-            raise NotCovered(f"no sensor gives {name!r} here") from error
+        if name not in self.kept:
+            span = min(window.start_ns for window in windows), max(window.end_ns for window in windows)
+            try:
+                self.kept[name] = self.source.series(name, span[0] - MARGIN_NS, span[1] + MARGIN_NS)
+            except SessionError as error:
+                raise NotCovered(f"no sensor gives {name!r} here") from error
+        return self.kept[name]
 
     def names(self, prefix: str) -> list[str]:
         """Streams whose name begins with `prefix`."""
@@ -120,7 +122,7 @@ def _busy(question: Question, _known: Mapping[str, Figure]) -> Answers:
     if not names:
         yield "busy_share", lambda: busy.busy_share(question.series("cu"), "", question.steady())
         return
-    series = _lazily(lambda: question.series("cu"))
+    series = partial(question.series, "cu")
     units = [
         column.name.removeprefix("status.")
         for stream in question.source.streams()
@@ -163,7 +165,7 @@ def _power(question: Question, known: Mapping[str, Figure]) -> Answers:
 
 def _rail(question: Question, rail: str, known: Mapping[str, Figure]) -> Answers:
     label = rail.partition(".")[2]
-    series = _lazily(lambda: question.series(rail))
+    series = partial(question.series, rail)
 
     def span() -> ExecutionSpan:
         return question.span(power.least_trim_ns(series().stream))
@@ -206,7 +208,7 @@ def _memory(question: Question, known: Mapping[str, Figure]) -> Answers:
     if not question.names("apm"):
         yield "bandwidth", lambda: memory.bandwidth(question.series("apm"), question.steady())
         return
-    series = _lazily(lambda: question.series("apm"))
+    series = partial(question.series, "apm")
 
     def span() -> ExecutionSpan:
         return question.span(series().stream.period_ns)
@@ -245,7 +247,7 @@ def _idle_bandwidth(series: Series, question: Question) -> dict[str, Figure]:
 
 
 def _cpu(question: Question, known: Mapping[str, Figure]) -> Answers:
-    series = _lazily(lambda: question.series("cpu"))
+    series = partial(question.series, "cpu")
     yield "system_share", lambda: cpu.system_share(series(), question.steady())
     yield "system_share_of_intervals", lambda: cpu.system_share_of_intervals(series(), question.steady())
     yield "core_share", lambda: _by_name(cpu.core_shares(series(), question.steady()))
@@ -263,9 +265,9 @@ def _cpu(question: Question, known: Mapping[str, Figure]) -> Answers:
 
 
 def _observers(question: Question) -> dict[str, Figure]:
-    t_ns, seconds = question.source.observer_cost()
-    own = Series(OBSERVER, t_ns, np.zeros_like(t_ns), {"cpu_seconds": seconds})
     window = question.steady()
+    t_ns, seconds = question.source.observer_cost(window.start_ns - MARGIN_NS, window.end_ns + MARGIN_NS)
+    own = Series(OBSERVER, t_ns, np.zeros_like(t_ns), {"cpu_seconds": seconds})
     return {
         "observer_seconds.recorder": cpu.observer_seconds(question.series("observer"), window),
         "observer_seconds.kvbench": cpu.observer_seconds(own, window),
@@ -292,15 +294,3 @@ def _renamed(answer: Figure, part: str) -> dict[str, Figure]:
 
 def _by_name(answers: Mapping[Any, Figure]) -> dict[str, Figure]:
     return {answer.name: answer for answer in answers.values()}
-
-
-def _lazily(read: Callable[[], Series]) -> Callable[[], Series]:
-    """Read a stream once, when first asked for."""
-    kept: list[Series] = []
-
-    def ask() -> Series:
-        if not kept:
-            kept.append(read())
-        return kept[0]
-
-    return ask

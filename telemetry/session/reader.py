@@ -69,9 +69,10 @@ class SessionReader:
         first = ALWAYS[0] if start_ns is None else start_ns
         last = ALWAYS[1] if end_ns is None else end_ns
         chunks = self._rows(
-            "SELECT chunk.count, packed FROM chunk JOIN stream ON stream.id = chunk.stream WHERE stream.name = ?1"
-            " AND end_ns >= ?2 AND start_ns <= ?3 AND start_ns >= coalesce((SELECT max(start_ns) FROM chunk AS earlier"
-            " WHERE earlier.stream = chunk.stream AND earlier.start_ns <= ?2), ?2) ORDER BY start_ns",
+            "WITH wanted AS (SELECT id FROM stream WHERE name = ?1)"
+            " SELECT count, packed FROM chunk WHERE stream = (SELECT id FROM wanted)"
+            " AND end_ns >= ?2 AND start_ns <= ?3 AND start_ns >= coalesce((SELECT max(start_ns) FROM chunk"
+            " WHERE stream = (SELECT id FROM wanted) AND start_ns <= ?2), ?2) ORDER BY start_ns",
             (name, first, last),
         )
         total = sum(count for count, _ in chunks)
@@ -125,11 +126,14 @@ class SessionReader:
             return None, ends
         return np.concatenate([empty, *(unpack_integers(started, count) for count, started, _ in rows)]), ends
 
-    def observer_cost(self) -> tuple[Int64Array, Float64Array]:
-        """Instants and the CPU seconds that the measuring program had used by then, shape (n,) each."""
+    def observer_cost(self, start_ns: int | None = None, end_ns: int | None = None) -> tuple[Int64Array, Float64Array]:
+        """Instants in a span and the CPU seconds that the measuring program had used by then, shape (n,) each."""
         import numpy as np
 
-        rows = self._rows("SELECT t_ns, cpu_seconds FROM observer_cost ORDER BY t_ns")
+        first, last = (edge if given is None else given for given, edge in zip((start_ns, end_ns), ALWAYS, strict=True))
+        rows = self._rows(
+            "SELECT t_ns, cpu_seconds FROM observer_cost WHERE t_ns BETWEEN ? AND ? ORDER BY t_ns", (first, last)
+        )
         return np.array([row[0] for row in rows], np.int64), np.array([row[1] for row in rows], np.float64)
 
     def close(self) -> None:

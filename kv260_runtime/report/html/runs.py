@@ -24,6 +24,8 @@ COLUMNS = (
 """Figures of the table, by name or prefix."""
 SPREADS = ("throughput", "energy_per_execution.", "busy_share.", "bytes_per_execution.total")
 """Figures whose spread over runs is drawn."""
+LEAST_SPREAD = 1e-3
+"""Percent or points; runs that are nearer to each other are drawn as equal."""
 
 
 def _chosen(result: ProfileResult, wanted: Sequence[str]) -> list[tuple[str, Row]]:
@@ -48,7 +50,7 @@ def _spread(result: ProfileResult, name: str, row: Row) -> Markup | None:
         return None
     points = row.change == "points"
     apart = {place: _deviations(one, points) for place, one in known}
-    top = ceiling(max(abs(value) for values in apart.values() for value in values) or 1e-6)
+    top = ceiling(max(LEAST_SPREAD, *(abs(value) for values in apart.values() for value in values)))
     unit = "points" if points else "%"
     dots = [dot for place, values in apart.items() for dot in _dots(place, values, top, unit, len(apart))]
     told = [tag("span", chip(place), f" SD {plain(_sd(one, points), 2)} {unit}") for place, one in known]

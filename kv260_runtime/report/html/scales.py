@@ -20,7 +20,7 @@ def ceiling(value: float) -> float:
     scale: float = 10.0 ** math.floor(math.log10(value))
     for step in (1.0, 1.2, 1.6, 2.0, 2.4, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0):
         if step * scale >= value * (1 - 1e-9):
-            return round(step * scale, 12)
+            return float(f"{step * scale:.3g}")
     return 10.0 * scale
 
 
