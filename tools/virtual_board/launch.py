@@ -15,12 +15,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from virtual_board.board import Settings
 from virtual_board.constants import Constants
 from virtual_board.errors import BoardLost
 from virtual_board.faults import HANG_TIMEOUT_MS, HANGS, NEEDS_FILES
 from virtual_board.faulty_files import FaultyFiles, open_files
 from virtual_board.options import Options, parse_options
-from virtual_board.process import Settings, settings_line
+from virtual_board.process import settings_line
 
 PACKAGE = Path(__file__).parent
 READY_SECONDS = 20.0
