@@ -47,18 +47,19 @@ class Executor:
         A batch of n is computed one after the other and comes back with n times each output's axis 0.
         Raises InputError for a missing or unknown name, another dtype or shape.
         """
-        if self._program is None:
+        program = self._program
+        if program is None:
             raise RunFailed(f"{self._plan.source}: the executor is closed")
         batch = self._batch(inputs)
         outputs: dict[str, Array] = {}
         for item in range(batch):
             part = {name: _item(inputs[spec.name], spec, item) for name, spec in self._plan.inputs.items()}
-            for name, values in self._program.run(part).items():
+            for name, values in program.run(part).items():
                 _collect(outputs, self._plan.outputs[name], values, item, batch)
         return outputs
 
     def close(self) -> None:
-        """Release the plan; idempotent."""
+        """Release the plan; idempotent. Runs that have begun end as usual."""
         self._program = None
 
     def _batch(self, inputs: Mapping[str, Array]) -> int:
