@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 from telemetry.boards import BoardProfile, board_names, detect_board, load_board
+from telemetry.client import SOCKET, socket_path
 from telemetry.clock import SystemClock
 from telemetry.errors import ConfigError, TelemetryError
 from telemetry.files import SystemFiles
@@ -38,11 +39,13 @@ def _serve(options: argparse.Namespace) -> None:
     log = _raw_file(options.raw) if options.raw else None
     chosen = ServiceOptions(
         root=options.root,
+        socket=options.socket or socket_path(options.root),
         raw=options.raw,
         # Half for the file that an earlier start left behind.
         ring_bytes=options.raw_max_mb * 1_000_000 // 2,
         history_ns=round(options.history_minutes * 60e9),
         emulated=_is_emulated(options.root),
+        files=options.files,
     )
     service = Service(chosen, lambda: _board(options.board, options.root), SystemClock(), Notifier())
     server = web.start(options.listen, metrics_app(lambda: service.state), lambda: service.state)
@@ -91,6 +94,10 @@ def _parser() -> argparse.ArgumentParser:
         metavar="N",
         help="how far back clients may ask for energy and bytes (default 10)",
     )
+    parser.add_argument(
+        "--socket", type=Path, metavar="PATH", help=f"where clients connect (default: {SOCKET} under the root)"
+    )
+    parser.add_argument("--files", metavar="MODULE:CALLABLE", help="file access of an emulated board")
     parser.add_argument("--raw", type=Path, metavar="FILE", help="keep raw samples in this session file")
     parser.add_argument(
         "--raw-max-mb",

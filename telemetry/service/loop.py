@@ -1,4 +1,4 @@
-"""The service's loop: frames in, one new state for each; signals, systemd and clients between them."""
+"""The service's loop: frames in, one new state for each; clients, signals and systemd between them."""
 
 from __future__ import annotations
 
@@ -8,22 +8,28 @@ import selectors
 import signal
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from telemetry.boards import BoardProfile
 from telemetry.clock import Clock, wall_time_ns
-from telemetry.errors import TelemetryError
+from telemetry.errors import ConfigError, TelemetryError
 from telemetry.feed import Frame
 from telemetry.notify import Notifier
 from telemetry.protocol import RecorderPlan
+from telemetry.service.desk import Desk, Reply, described, news, refusal
 from telemetry.service.ledger import Ledger
+from telemetry.service.requests import Flush, Mark, Request, Subscribe
+from telemetry.service.server import Client, Server
 from telemetry.service.snapshot import ServiceState, Snapshot
 from telemetry.service.source import Source
 
 SILENT_NS = 10_000_000_000
 """A loop of the recorder that neither reads nor misses anything for so long hangs."""
 STATUS_NS = 10_000_000_000
+FLUSH_NS = 20_000_000
+"""The recorder is not asked to hand over more often, however many clients wait."""
+LONGEST_WAIT_NS = 1_000_000_000
 SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 
@@ -32,14 +38,16 @@ class ServiceOptions:
     """What the service was started with."""
 
     root: Path
+    socket: Path
     raw: Path | None
     ring_bytes: int
     history_ns: int
     emulated: bool
+    files: str | None = None
 
 
 class Service:
-    """Owns the recorder; everything here happens in the thread that calls `run`."""
+    """Owns the recorder and the socket; everything here happens in the thread that calls `run`."""
 
     def __init__(
         self, options: ServiceOptions, load: Callable[[], BoardProfile], clock: Clock, notifier: Notifier
@@ -48,31 +56,47 @@ class Service:
         self._load = load
         self._clock = clock
         self._notifier = notifier
-        self._ledger = Ledger(options.history_ns)
         self._board = load()
+        self._ledger = Ledger(options.history_ns)
+        self._desk = Desk(self._ledger, self._describe)
         self._selector = selectors.DefaultSelector()
-        self._status_ns = 0
-        self._watched_ns = 0
+        self._marks = 0
+        self._is_ready = False
+        self._status_ns = self._watched_ns = self._flushed_ns = 0
+        self._wanted_ns: int | None = None
+        """When the recorder is to hand over early, because a client waits for samples."""
         self._ending = False
         self.state = ServiceState(Snapshot(0), board=self._board.name, emulated=options.emulated)
 
     def start(self) -> None:
-        """Start recording and listen to signals."""
+        """Listen to signals and clients, and start recording; raises TelemetryError if one of these cannot be."""
         self._wake, waker = os.pipe()
         os.set_blocking(waker, False)
         signal.set_wakeup_fd(waker)
         for number in SIGNALS:
             signal.signal(number, lambda *_: None)
         self._selector.register(self._wake, selectors.EVENT_READ, self._heed_signals)
-        self._record()
+        self._server = Server(self._options.socket, self._selector, self._heed)
+        try:
+            self._record()
+        except BaseException:
+            self._server.close()
+            raise
 
     def run(self) -> None:
         """Serve until a signal ends it; raises TelemetryError if the recorder dies."""
-        while not self._ending:
-            for key, _ in self._selector.select(1.0):
-                key.data()
-        self._notifier.send(STOPPING=1)
-        self._stop_recording()
+        try:
+            while not self._ending:
+                for key, _ in self._selector.select(self._wait_seconds()):
+                    key.data()
+                if self._wanted_ns is not None and self._clock.now_ns() >= self._wanted_ns:
+                    self._flush()
+                self._answer_all()
+                self._server.settle()
+        finally:
+            self._notifier.send(STOPPING=1)
+            self._server.close()
+            self._stop_recording()
 
     def _record(self) -> None:
         options = self._options
@@ -80,21 +104,39 @@ class Service:
             str(options.root),
             self._board,
             str(options.raw) if options.raw else None,
+            files=options.files,
             ring_bytes=options.ring_bytes,
         )
         self._source = Source(plan)
         self._selector.register(self._source, selectors.EVENT_READ, self._take_frames)
+        for kind, reason in self._source.ready.missing.items():
+            print(f"{kind}: {reason}", file=sys.stderr)
 
     def _stop_recording(self) -> None:
         self._selector.unregister(self._source)
         if said := self._source.stop():
             print(said, file=sys.stderr)
 
+    # Frames
+
     def _take_frames(self) -> None:
         for frame in self._source.frames():
-            self._ledger.take(frame)
+            self._pass_on(frame)
             self._publish()
             self._report(frame)
+
+    def _pass_on(self, frame: Frame) -> None:
+        """Take a frame on, and tell subscribers."""
+        taken = self._ledger.take(frame)
+        for client in self._server.clients:
+            for stream in frame.streams:
+                if client.wants(stream.name):
+                    client.send({"stream": described(stream)})
+        for series in taken:
+            listening = [client for client in self._server.clients if client.wants(series.stream.name)]
+            message = news(series) if listening else {}
+            for client in listening:
+                client.send(message)
 
     def _publish(self) -> None:
         usage = resource.getrusage(resource.RUSAGE_SELF)
@@ -105,6 +147,8 @@ class Service:
             self._board.name,
             self._options.emulated,
             usage.ru_utime + usage.ru_stime,
+            self._marks,
+            len(self._server.clients),
             ready=self.state.ready or bool(self._ledger.last.samples),
             stuck=f"nothing heard of {', '.join(silent)}" if silent else None,
         )
@@ -113,7 +157,8 @@ class Service:
         """Tell systemd that samples advance, from the place that has just seen them do so."""
         if not frame.samples or self.state.stuck:
             return
-        if self._status_ns == 0:
+        if not self._is_ready:
+            self._is_ready = True
             self._notifier.send(READY=1)
         watchdog_ns = self._notifier.watchdog_ns
         if watchdog_ns is not None and frame.t_ns - self._watched_ns >= watchdog_ns // 4:
@@ -122,6 +167,76 @@ class Service:
         if frame.t_ns - self._status_ns >= STATUS_NS:
             self._status_ns = frame.t_ns
             self._notifier.send(STATUS=_summary(self.state))
+
+    # Clients
+
+    def _heed(self, client: Client, request: Request) -> Request:
+        """Stamp a mark as it comes, whatever waits before it, and pass it on."""
+        if not isinstance(request, Mark):
+            return request
+        mark = replace(request, t_ns=self._clock.now_ns() if request.t_ns is None else request.t_ns)
+        self._marks += 1
+        for other in self._server.clients:
+            if other.subscribed:
+                other.send({"mark": mark.name, "t_ns": mark.t_ns, "pid": client.pid})
+        return mark
+
+    def _answer_all(self) -> None:
+        """Answer what can be answered, each client in its order; remember when the next one could be."""
+        self._wanted_ns = None
+        for client in self._server.clients:
+            while client.requests and not client.closed:
+                reply = self._answer(client, client.requests[0])
+                if reply is None:
+                    break
+                client.requests.popleft()
+                client.send(reply)
+
+    def _answer(self, client: Client, request: Request | ConfigError) -> Reply | None:
+        if isinstance(request, ConfigError):
+            return refusal("request", str(request))
+        if isinstance(request, Flush):
+            self._flush()
+        due_ns = self._desk.due_ns(request, self._clock.now_ns())
+        if due_ns is not None:
+            due_ns = max(due_ns, self._flushed_ns + FLUSH_NS)
+            self._wanted_ns = due_ns if self._wanted_ns is None else min(due_ns, self._wanted_ns)
+            return None
+        reply = self._desk.answer(request, self._clock.now_ns())
+        if isinstance(request, Subscribe) and reply["ok"]:
+            client.subscribed = request.streams
+        return reply
+
+    def _flush(self) -> None:
+        self._flushed_ns = self._clock.now_ns()
+        self._source.flush()
+        self._take_frames()
+
+    def _wait_seconds(self) -> float:
+        if self._wanted_ns is None:
+            return LONGEST_WAIT_NS / 1e9
+        return min(max(self._wanted_ns - self._clock.now_ns(), 0), LONGEST_WAIT_NS) / 1e9
+
+    def _describe(self) -> Reply:
+        """What `status` says besides the streams."""
+        snapshot = self.state.snapshot
+        return {
+            "board": self._board.name,
+            "title": self._board.title,
+            "root": str(self._options.root),
+            "files": self._options.files,
+            "emulated": self._options.emulated,
+            "pid": os.getpid(),
+            "realtime": self._source.ready.realtime,
+            "history_seconds": self._options.history_ns / 1e9,
+            "t_ns": snapshot.t_ns,
+            "clients": len(self._server.clients),
+            "missing": dict(snapshot.missing),
+            "down": [totals.stream.name for totals in snapshot.streams if not totals.up],
+            "raw_fault": snapshot.fault,
+        }
+
+    # Signals
 
     def _heed_signals(self) -> None:
         for number in os.read(self._wake, 64):
@@ -136,12 +251,13 @@ class Service:
         try:
             board = self._load()
         except TelemetryError as error:
-            print(f"kv260-telemetry: not reloaded: {error}", file=sys.stderr)
+            print(f"not reloaded: {error}", file=sys.stderr, flush=True)
         else:
             self._stop_recording()
             self._ledger.retire_all()
             self._board = board
             self._record()
+            print(f"reloaded: {board.name}", file=sys.stderr, flush=True)
         self._notifier.send(READY=1)
 
 
@@ -151,5 +267,3 @@ def _summary(state: ServiceState) -> str:
     missed = sum(sum(totals.gaps.values()) for totals in streams)
     down = [totals.stream.name for totals in streams if not totals.up] + list(state.snapshot.missing)
     return f"recording {', '.join(up)}; {missed} slots missed" + (f"; without {', '.join(down)}" if down else "")
-
-

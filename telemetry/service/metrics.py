@@ -58,6 +58,8 @@ METRICS: Mapping[str, Metric] = {
     "kv_last_sample_timestamp_seconds": Metric("gauge", "When the latest sample was read.", ("sampler",)),
     "kv_sensor_up": Metric("gauge", "1 if the sensor gives samples, 0 if it is missing or silent.", ("sensor",)),
     "kv_raw_file_up": Metric("gauge", "1 if raw samples reach their file or none is wanted, 0 if they are being lost."),
+    "kv_marks": Metric("counter", "Marks that programs have set."),
+    "kv_clients": Metric("gauge", "Programs connected to the socket."),
     "kv_observer_cpu_seconds": Metric("counter", "CPU time that observing costs.", ("process",)),
     "kv_build": Metric(
         "info", "Version, board, and whether the figures come from an emulation.", ("version", "board", "emulated")
@@ -71,6 +73,8 @@ def rows(state: ServiceState) -> Iterator[Row]:
     snapshot = state.snapshot
     yield "kv_build", (VERSION, state.board, str(state.emulated).lower()), 1
     yield "kv_raw_file_up", (), float(snapshot.fault is None)
+    yield "kv_marks", (), state.marks
+    yield "kv_clients", (), state.clients
     yield "kv_observer_cpu_seconds", ("service",), state.own_cpu_seconds
     for stream in snapshot.streams:
         yield from _quality(stream, state.wall_offset_ns)

@@ -58,6 +58,10 @@ class ServiceState:
     emulated: bool = False
     own_cpu_seconds: float = 0.0
     """CPU time of the service's own process; the recorder's is one of its streams."""
+    marks: int = 0
+    """Marks that clients have set."""
+    clients: int = 0
+    """Connections to the socket."""
     ready: bool = False
     """Samples have come since the recorder was started."""
     stuck: str | None = None
