@@ -24,6 +24,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     ),
     "report": ("kv260_runtime.cli.report", "show a session that was recorded earlier, in any format"),
     "export": ("kv260_runtime.cli.export", "write a session's raw samples as CSV, NPZ or Parquet"),
+    "mark": ("kv260_runtime.cli.mark", "name this instant in whatever records the board now"),
     "replay": ("kv260_runtime.cli.replay", "compute a session's figures anew from its samples and compare them"),
 }
 """Subcommand to its module and one line of help; the module is imported only when the command is used.
