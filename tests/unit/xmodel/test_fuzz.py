@@ -1,4 +1,4 @@
-"""Broken files end in XModelError, quickly and in little memory: the fuzz bench in its short form."""
+"""Broken files end in XModelError, quickly and in little memory: the fuzz bench in its shortest form (CI runs 5,000)."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ import pytest
 
 @pytest.mark.bench
 @pytest.mark.shared
-def test_5000_broken_real_files_end_in_an_xmodel_error_or_are_read(repository: Path, shared_dir: Path) -> None:
+def test_broken_real_files_end_in_an_xmodel_error_or_are_read(repository: Path, shared_dir: Path) -> None:
     files = shared_dir / "xmodels"
-    run = _fuzz(repository, "--count", "5000", "--files", str(files))
+    run = _fuzz(repository, "--count", "1000", "--files", str(files))
     assert run.stdout.endswith("passed\n"), run.stdout + run.stderr
-    assert run.stdout.startswith("5000 files: ")
+    assert run.stdout.startswith("1000 files: ")
 
 
 @pytest.mark.bench
