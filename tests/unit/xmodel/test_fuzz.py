@@ -1,4 +1,4 @@
-"""Broken files end in XModelError, quickly and in little memory: the fuzz bench in its shortest form (CI runs 5,000)."""
+"""Broken files end in XModelError, quickly and in little memory: the fuzz bench at its shortest (CI runs 5,000)."""
 
 from __future__ import annotations
 
