@@ -12,7 +12,7 @@ import numpy as np
 from telemetry.errors import NotCovered
 from telemetry.figures.figure import Figure, Quality, figure
 from telemetry.figures.pieces import Pieces, areas, column, cut, quality, require_covered
-from telemetry.model import Float64Array, Series, Window
+from telemetry.model import Float64Array, Int64Array, Series, Window
 
 AP_IDLE = 0x4
 CRASHED = 0xFFFF_FFFF
@@ -77,10 +77,11 @@ def lateness_by_state(series: Series, cu_name: str, window: Window) -> LatenessB
     """99th percentile of lateness of busy and of idle samples (measurement_rules.md, Compute unit)."""
     inside = slice(*np.searchsorted(series.t_ns, [window.start_ns, window.end_ns + 1]))
     states, late = held_states(series, cu_name, inside), series.late_ns[inside]
-    busy, idle = (
-        int(np.percentile(late[states == state], 99)) if np.any(states == state) else None for state in (1.0, 0.0)
-    )
-    return LatenessByState(busy, idle)
+    found = []
+    for state in (1.0, 0.0):
+        of_state = late[states == state]
+        found.append(int(np.percentile(of_state, 99, overwrite_input=True)) if of_state.size else None)
+    return LatenessByState(*found)
 
 
 def held_states(series: Series, cu_name: str, samples: slice = slice(None)) -> Float64Array:
@@ -93,12 +94,22 @@ def held_states(series: Series, cu_name: str, samples: slice = slice(None)) -> F
     known_from = start
     while known_from > 0 and status[known_from] == 0:
         known_from -= 1
-    status = status[known_from:stop]
-    latest = np.maximum.accumulate(np.where(status != 0, np.arange(status.size), 0)) if status.size else status
-    held = status[latest]
-    states = np.where(held & AP_IDLE, 0.0, 1.0)
+    held = _last_known(status[known_from:stop])
+    idle = (held & AP_IDLE).astype(bool)
+    states = np.where(idle, 0.0, 1.0)
     states[(held == 0) | (held == CRASHED)] = np.nan
     return states[start - known_from :]
+
+
+def _last_known(status: Int64Array) -> Int64Array:
+    """Each 0x0 replaced by the last status before it that says something."""
+    says_nothing = status == 0
+    if not says_nothing.any():
+        return status
+    places = np.arange(status.size, dtype=np.int32)
+    places[says_nothing] = 0
+    found: Int64Array = status[np.maximum.accumulate(places)]
+    return found
 
 
 def _observed(series: Series, cu_name: str, window: Window) -> tuple[Pieces, Float64Array, Quality]:

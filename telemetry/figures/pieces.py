@@ -11,6 +11,9 @@ from telemetry.errors import NotCovered
 from telemetry.figures.figure import Quality
 from telemetry.model import Float64Array, Gap, Int64Array, Series, Window
 
+AT_ONCE = 1 << 16
+"""Pieces that are worked on at once where several arrays of their number are needed."""
+
 
 @dataclass(frozen=True)
 class Pieces:
@@ -56,9 +59,8 @@ def cut(t_ns: Int64Array, window: Window) -> Pieces:
     if around.size < 2 or around[-1] <= window.start_ns or around[0] >= window.end_ns:
         empty = np.zeros(0, dtype=np.int64)
         return Pieces(window, around[:1], first, empty, empty)
-    return Pieces(
-        window, around, first, np.maximum(around[:-1], window.start_ns), np.minimum(around[1:], window.end_ns)
-    )
+    edges = np.clip(around, window.start_ns, window.end_ns)
+    return Pieces(window, around, first, edges[:-1], edges[1:])
 
 
 def areas(pieces: Pieces, values: Float64Array) -> Float64Array:
@@ -69,10 +71,21 @@ def areas(pieces: Pieces, values: Float64Array) -> Float64Array:
     """
     if values.size < 2:
         return np.zeros(0)
-    slopes = np.diff(values) / np.maximum(pieces.intervals_ns, 1)
-    begins = values[:-1] + slopes * (pieces.from_ns - pieces.t_ns[:-1])
-    ends = values[:-1] + slopes * (pieces.to_ns - pieces.t_ns[:-1])
-    return (begins + ends) / 2 * pieces.lengths_ns / 1e9
+    found = np.empty(values.size - 1)
+    for begin in range(0, found.size, AT_ONCE):
+        part = slice(begin, begin + AT_ONCE)
+        found[part] = _areas(pieces, values, part)
+    return found
+
+
+def _areas(pieces: Pieces, values: Float64Array, part: slice) -> Float64Array:
+    """The same for some of the pieces: an hour of a fast stream would need several times its own size at once."""
+    t_ns, low, high = pieces.t_ns[:-1][part], values[:-1][part], values[1:][part]
+    slopes = (high - low) / np.maximum(pieces.t_ns[1:][part] - t_ns, 1)
+    begins = low + slopes * (pieces.from_ns[part] - t_ns)
+    ends = low + slopes * (pieces.to_ns[part] - t_ns)
+    found: Float64Array = (begins + ends) / 2 * (pieces.to_ns[part] - pieces.from_ns[part]) / 1e9
+    return found
 
 
 def quality(series: Series, pieces: Pieces, longest_ns: float) -> Quality:

@@ -40,7 +40,16 @@ MOST_GROWTH = 1.25
 """Seconds per minute of session at 60 minutes against those at 10, process start left out."""
 
 STREAMS = (
-    Stream("cu", "xrt-cu", MS, (Column("status.DPU_1", "1", "state"), Column("usage.DPU_1", "1", "counter"))),
+    Stream(
+        "cu",
+        "xrt-cu",
+        MS,
+        (
+            Column("status.DPU_1", "1", "state"),
+            Column("usage.DPU_1", "1", "counter"),
+            Column("completed.DPU_1", "1", "counter"),
+        ),
+    ),
     Stream("power.som", "hwmon-power", 10 * MS, (Column("watts", "W", "gauge"),), {"averaging_ns": str(8_800_000)}),
     Stream(
         "apm",
