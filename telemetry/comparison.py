@@ -47,14 +47,49 @@ def between_sessions(
     unless both sessions used the same one, and whatever else differs between sessions (`spread_of_sessions`).
     ValueError for fewer than two runs on a side or values that are not positive.
     """
-    if min(*before, *after) <= 0:
-        raise ValueError("a ratio of values that are not positive")
-    first, second = [math.log(value) for value in before], [math.log(value) for value in after]
+    first, second = _logarithms(before), _logarithms(after)
     errors = [sample_sd(logs) / math.sqrt(len(logs)) for logs in (first, second)]
     parts = [(errors[0], len(first) - 1), (errors[1], len(second) - 1), (before_u, math.inf), (after_u, math.inf)]
+    return _welch(mean(second) - mean(first), parts, confidence)
+
+
+def between_groups(
+    before: Sequence[Sequence[float]],
+    after: Sequence[Sequence[float]],
+    sensor_u: float,
+    spread: float,
+    confidence: float = CONFIDENCE,
+) -> Comparison:
+    """The same for any number of sessions a side, each with the values of its runs.
+
+    Several sessions of a side show by themselves how sessions spread, and count as one value each. A side of one session
+    borrows the spread of the other side, or takes `spread` (relative, as a given) where neither side shows one.
+    `sensor_u` is the relative standard uncertainty of each side's sensor, 0 if both used the same one. ValueError for
+    values that are not positive, or a lone session of fewer than two runs.
+    """
+    sides = [[_logarithms(session) for session in side] for side in (before, after)]
+    parts = [(sensor_u, math.inf)] * 2
+    for place, side in enumerate(sides):
+        if len(side) > 1:
+            parts.append((sample_sd([mean(logs) for logs in side]) / math.sqrt(len(side)), len(side) - 1))
+            continue
+        other = sides[1 - place]
+        parts.append((sample_sd(side[0]) / math.sqrt(len(side[0])), len(side[0]) - 1))
+        parts.append((_beyond_runs(other), len(other) - 1) if len(other) > 1 else (spread, math.inf))
+    centres = [mean([mean(logs) for logs in side]) for side in sides]
+    return _welch(centres[1] - centres[0], parts, confidence)
+
+
+def _logarithms(values: Sequence[float]) -> list[float]:
+    if min(values) <= 0:
+        raise ValueError("a ratio of values that are not positive")
+    return [math.log(value) for value in values]
+
+
+def _welch(difference: float, parts: Sequence[tuple[float, float]], confidence: float) -> Comparison:
+    """A ratio by its logarithm and the parts of its variance, each with its degrees of freedom."""
     degrees = effective_degrees(parts)
     half = t_quantile((1 + confidence) / 2, degrees) * math.sqrt(math.fsum(standard**2 for standard, _ in parts))
-    difference = mean(second) - mean(first)
     ratio = Interval(math.exp(difference), math.exp(difference - half), math.exp(difference + half))
     return Comparison(ratio, "welch", degrees)
 
@@ -65,7 +100,10 @@ def spread_of_sessions(sessions: Sequence[Sequence[float]]) -> float:
     The variance of the sessions' mean logarithms less the mean variance of those means; 0 if nothing is left.
     ValueError for fewer than two sessions or a session of fewer than two runs.
     """
-    logs = [[math.log(value) for value in session] for session in sessions]
+    return _beyond_runs([_logarithms(session) for session in sessions])
+
+
+def _beyond_runs(logs: Sequence[Sequence[float]]) -> float:
     explained = mean([sample_sd(session) ** 2 / len(session) for session in logs])
     return math.sqrt(max(sample_sd([mean(session) for session in logs]) ** 2 - explained, 0.0))
 

@@ -10,7 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats as reference
 
-from telemetry.comparison import Answer, between_sessions, judge, parse_limit, spread_of_sessions, within_session
+from telemetry.comparison import (
+    Answer,
+    between_groups,
+    between_sessions,
+    judge,
+    parse_limit,
+    spread_of_sessions,
+    within_session,
+)
 from telemetry.errors import ConfigError
 from telemetry.stats import Interval
 
@@ -54,6 +62,36 @@ def test_the_spread_of_sessions_is_what_their_runs_do_not_explain() -> None:
     alike = [list(np.exp(0.001 * draw.standard_normal(5))) for _ in range(400)]
     assert spread_of_sessions(alike) < 0.0003
     assert spread_of_sessions([[1.0, 1.01], [1.01, 1.0]]) == 0.0
+
+
+@given(RUNS, RUNS, st.floats(0, 0.01), st.floats(0, 0.01))
+def test_one_session_a_side_takes_the_spread_it_is_given(
+    before: list[float], after: list[float], sensor_u: float, spread: float
+) -> None:
+    shared = math.hypot(sensor_u, spread)
+    one, other = between_groups([before], [after], sensor_u, spread), between_sessions(before, after, shared, shared)
+    for name in ("value", "low", "high"):
+        assert getattr(one.ratio, name) == pytest.approx(getattr(other.ratio, name), rel=1e-9)
+
+
+def test_several_sessions_a_side_count_as_one_value_each() -> None:
+    before, after = [[1.0, 1.001], [1.003, 1.004], [0.998, 0.999]], [[1.02, 1.021], [1.019, 1.018], [1.023, 1.022]]
+    found = between_groups(before, after, 0.0, 0.5)
+    means = [[np.log(session).mean() for session in side] for side in (before, after)]
+    test = reference.ttest_ind(means[1], means[0], equal_var=False)
+    interval = test.confidence_interval(0.95)
+    assert found.ratio.low == pytest.approx(math.exp(interval.low), rel=1e-9)
+    assert found.ratio.high == pytest.approx(math.exp(interval.high), rel=1e-9)
+
+
+def test_a_lone_session_borrows_the_spread_of_the_other_side() -> None:
+    draw = np.random.default_rng(4)
+    covered = 0
+    for _ in range(400):
+        sessions = [list(np.exp(0.003 * draw.standard_normal() + 0.001 * draw.standard_normal(5))) for _ in range(6)]
+        found = between_groups(sessions[:5], sessions[5:], 0.0, 0.0)
+        covered += found.ratio.low <= 1 <= found.ratio.high
+    assert 0.92 <= covered / 400 <= 0.985
 
 
 def test_ratios_of_values_that_are_not_positive_are_refused() -> None:
