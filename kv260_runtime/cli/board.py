@@ -62,4 +62,6 @@ def _installed(name: str, options: dict[str, str]) -> BoardSession:
     except (ValueError, LookupError, OSError) as error:
         if isinstance(error, KvbenchError):
             raise
-        raise KvbenchError(f"--board {name}: {error}", ExitCode.UNAVAILABLE) from error
+        # A package that offers a board may say by `exit_code` whose fault it is, e.g. a wrong option.
+        code = ExitCode(getattr(error, "exit_code", ExitCode.UNAVAILABLE))
+        raise KvbenchError(f"--board {name}: {error}", code) from error

@@ -11,7 +11,7 @@ from typing import Any
 
 from kv260_runtime.errors import ExitCode, ModelRejected
 from kv260_runtime.workloads import WorkloadSpec
-from kv260_runtime.xmodel import Graph, Subgraph, XModelError, read_xmodel, static_traffic
+from kv260_runtime.xmodel import Graph, Subgraph, XModelError, read_xmodel, require_target, static_traffic
 
 
 @dataclass(frozen=True)
@@ -107,10 +107,9 @@ def model_subject(path: Path, spec: WorkloadSpec) -> Subject:
         raise ModelRejected(f"{path}: no such file", ExitCode.NO_INPUT)
     try:
         graph = read_xmodel(path)
+        require_target(graph)
     except XModelError as error:
         raise ModelRejected(str(error)) from error
-    if not any(part.device == "DPU" for part in graph.subgraphs):
-        raise ModelRejected(f"{path}: has no DPU subgraph (not compiled); compile it for the board's DPU first")
     index = spec.subgraph
     if spec.kind == "dpu" and index is None:
         index = _only_dpu_subgraph(path, graph)
