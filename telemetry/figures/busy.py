@@ -6,13 +6,17 @@ The status is a software copy that a kernel thread refreshes: busy includes inte
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
 from telemetry.errors import NotCovered
 from telemetry.figures.figure import Figure, Quality, figure
 from telemetry.figures.pieces import Pieces, areas, column, cut, quality, require_covered
 from telemetry.model import Float64Array, Int64Array, Series, Window
+
+Values = TypeVar("Values", Float64Array, Int64Array)
 
 AP_IDLE = 0x4
 CRASHED = 0xFFFF_FFFF
@@ -40,8 +44,8 @@ def busy_share(series: Series, cu_name: str, window: Window) -> Figure:
     """
     pieces, states, found = _observed(series, cu_name, window)
     kept = pieces.intervals_ns <= MAX_INTERVAL_NS
-    seconds = float(areas(pieces, states)[kept].sum())
-    share = seconds * 1e9 / int(pieces.lengths_ns[kept].sum())
+    seconds = float(_chosen(areas(pieces, states), kept).sum())
+    share = seconds * 1e9 / int(_chosen(pieces.lengths_ns, kept).sum())
     return figure("busy_share", min(max(share, 0.0), 1.0), found)
 
 
@@ -49,8 +53,16 @@ def busy_share_left_hold(series: Series, cu_name: str, window: Window) -> Figure
     """The paper's estimate, each sample held until the next one. Source: c2fdeploy.txt, Eq. 20."""
     pieces, states, found = _observed(series, cu_name, window)
     kept = pieces.intervals_ns <= MAX_INTERVAL_NS
-    held_ns = float(np.sum(states[:-1][kept] * pieces.lengths_ns[kept]))
-    return figure("busy_share_left_hold", held_ns / int(pieces.lengths_ns[kept].sum()), found)
+    held_ns = states[:-1]
+    held_ns *= pieces.lengths_ns
+    return figure(
+        "busy_share_left_hold", float(_chosen(held_ns, kept).sum()) / int(_chosen(pieces.lengths_ns, kept).sum()), found
+    )
+
+
+def _chosen(values: Values, kept: npt.NDArray[np.bool_]) -> Values:
+    """What is kept, without a copy where that is everything."""
+    return values if kept.all() else values[kept]
 
 
 def cu_runs(series: Series, cu_name: str, window: Window) -> Figure:
@@ -76,11 +88,14 @@ def cu_runs(series: Series, cu_name: str, window: Window) -> Figure:
 def lateness_by_state(series: Series, cu_name: str, window: Window) -> LatenessByState:
     """99th percentile of lateness of busy and of idle samples (measurement_rules.md, Compute unit)."""
     inside = slice(*np.searchsorted(series.t_ns, [window.start_ns, window.end_ns + 1]))
-    states, late = held_states(series, cu_name, inside), series.late_ns[inside]
+    return _by_state(held_states(series, cu_name, inside), series.late_ns[inside])
+
+
+def _by_state(states: Float64Array, late_ns: Int64Array) -> LatenessByState:
     found = []
     for state in (1.0, 0.0):
-        of_state = late[states == state]
-        found.append(int(np.percentile(of_state, 99, overwrite_input=True)) if of_state.size else None)
+        late = late_ns[states == state]
+        found.append(int(np.percentile(late, 99, overwrite_input=True)) if late.size else None)
     return LatenessByState(*found)
 
 
@@ -123,7 +138,8 @@ def _observed(series: Series, cu_name: str, window: Window) -> tuple[Pieces, Flo
     states = held_states(series, cu_name, around)
     if np.any(np.isnan(states)):
         raise NotCovered(f"the state of {cu_name} is unknown at the start of the window: it had only read 0x0 so far")
-    late = lateness_by_state(series, cu_name, window)
+    inside = slice(*np.searchsorted(pieces.t_ns, [window.start_ns, window.end_ns + 1]))
+    late = _by_state(states[inside], series.late_ns[around][inside])
     return pieces, states, found.noting(INCLUDES, _lateness_note(late))
 
 
