@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from telemetry.clock import SystemClock
-from telemetry.errors import NotCovered, SensorNotFound, TelemetryError
+from telemetry.errors import ConfigError, NotCovered, SensorNotFound, TelemetryError
 
 PROTOCOL = 1
 SOCKET = "run/kvbench/telemetry.sock"
@@ -100,12 +100,18 @@ class Connection:
 
     def mark(self, name: str, t_ns: int | None = None) -> int:
         """Set a mark now, or at an instant of CLOCK_MONOTONIC; the instant."""
+        if name.split() != [name]:
+            raise ConfigError(f"a mark's name has no space: {name!r}")
         return int(self.ask("mark", name, *([] if t_ns is None else [t_ns]))["t_ns"])
 
+    def wait_without_limit(self) -> None:
+        """From now on `receive` waits as long as it takes, as a subscriber does."""
+        self._socket.settimeout(None)
+
     def close(self) -> None:
-        """End the conversation; idempotent."""
-        with suppress(AttributeError, OSError):
-            self._lines.close()
+        """End the conversation, also for a thread that waits in `receive`; idempotent."""
+        with suppress(OSError):
+            self._socket.shutdown(socket.SHUT_RDWR)
         self._socket.close()
 
     def __enter__(self) -> Connection:

@@ -38,6 +38,7 @@ def evaluate(path: Path) -> ProfileResult:
         changes=changes(models),
         findings=session_findings(models),
         missing_sensors=meta.get("missing_sensors", {}),
+        recorder=meta.get("recorder", {}),
         streams=[{"name": one.name, "kind": one.kind, "attributes": dict(one.attributes)} for one in streams],
         interrupted=bool(meta.get("interrupted", False)),
         created_ns=meta.get("created", {}).get("wall_ns"),
@@ -101,9 +102,7 @@ def outcome_of(source: SessionReader, record: RunRecord, subject: Mapping[str, A
     )
 
 
-def model_result(
-    subject: Mapping[str, Any], runs: Sequence[RunOutcome], streams: Sequence[Stream] = ()
-) -> ModelResult:
+def model_result(subject: Mapping[str, Any], runs: Sequence[RunOutcome], streams: Sequence[Stream] = ()) -> ModelResult:
     """Figures over the kept formal runs, with what the `streams` behind them say of their accuracy."""
     counted = [run for run in runs if run.kept and run.phase == "formal"]
     found = summaries(counted, streams)

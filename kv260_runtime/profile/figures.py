@@ -268,8 +268,13 @@ def _observers(question: Question) -> dict[str, Figure]:
     window = question.steady()
     t_ns, seconds = question.source.observer_cost(window.start_ns - MARGIN_NS, window.end_ns + MARGIN_NS)
     own = Series(OBSERVER, t_ns, np.zeros_like(t_ns), {"cpu_seconds": seconds})
+    others = {
+        f"observer_seconds.{name.partition('.')[2]}": cpu.observer_seconds(question.series(name), window)
+        for name in question.names("observer.")
+    }
     return {
         "observer_seconds.recorder": cpu.observer_seconds(question.series("observer"), window),
+        **others,
         "observer_seconds.kvbench": cpu.observer_seconds(own, window),
     }
 

@@ -19,6 +19,7 @@ from kv260_runtime.profile.records import observation_json
 from kv260_runtime.profile.subjects import Subject
 from kv260_runtime.profile.verdict import why_excluded
 from kv260_runtime.workloads import Observation, RunContext, RunRequest, open_workload
+from telemetry.attached import OWN, AttachedRecording, record
 from telemetry.boards import BoardProfile
 from telemetry.clock import Clock
 from telemetry.errors import SessionError, TelemetryError
@@ -109,7 +110,7 @@ class ProfileJob:
         self._log.put_meta("plan", {**self._options.as_json(), "workload": self._subjects[0].spec.kind})
         self._log.put_meta("models", [subject.as_json() for subject in self._subjects])
 
-    def _start_recorder(self) -> Recording:
+    def _start_recorder(self) -> Recording | AttachedRecording:
         plan = RecorderPlan(
             root=str(self._board.root),
             board=self._profile,
@@ -117,11 +118,15 @@ class ProfileJob:
             files=self._board.files,
         )
         try:
-            recording = Recording.start(plan)
+            recording, manner = record(plan)
         except TelemetryError as error:
             raise KvbenchError(str(error), ExitCode.UNAVAILABLE) from error
         self._log.put_meta("missing_sensors", dict(recording.ready.missing))
-        self._log.put_meta("recorder", {"realtime": recording.ready.realtime, "streams": recording.ready.streams})
+        ready, attached = recording.ready, isinstance(recording, AttachedRecording)
+        about = {"attached": attached, "manner": manner, "realtime": ready.realtime, "streams": ready.streams}
+        self._log.put_meta("recorder", about)
+        if manner != OWN:
+            self._progress.note(manner)
         for kind, reason in recording.ready.missing.items():
             self._progress.note(f"no {kind}: {reason}")
         return recording

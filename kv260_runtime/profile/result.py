@@ -119,6 +119,8 @@ class ProfileResult:
     findings: Sequence[Finding] = ()
     missing_sensors: Mapping[str, str] = field(default_factory=dict)
     """Sensor kind to why the recorder could not open it."""
+    recorder: Mapping[str, Any] = field(default_factory=dict)
+    """Whether it was our own or a running service that was attached to, and under which scheduling policy it ran."""
     streams: Sequence[Mapping[str, Any]] = ()
     """What was recorded: name, kind and attributes (chip, what a rail covers) of each stream."""
     interrupted: bool = False

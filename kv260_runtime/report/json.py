@@ -36,6 +36,7 @@ def as_json(result: ProfileResult) -> dict[str, Any]:
         "interrupted": result.interrupted,
         "streams": [dict(stream) for stream in result.streams],
         "missing_sensors": dict(result.missing_sensors),
+        "recorder": dict(result.recorder),
         "models": [_model(model) for model in result.models],
         "changes": [_change(one) for one in result.changes],
         "findings": [asdict(finding) for finding in result.findings],

@@ -105,6 +105,8 @@ def caveats(result: ProfileResult) -> Iterator[str]:
     """Everything that keeps figures from being taken at face value, one line each."""
     if any_estimated(result):
         yield "about: estimated from tensor sizes, the file holds no instructions"
+    if result.recorder.get("attached"):
+        yield f"recorder: {result.recorder['manner']}"
     yield from (f"absent: {kind} ({reason})" for kind, reason in result.missing_sensors.items())
     for model in result.models:
         yield from (f"absent for {model.name}: {name} ({reason})" for name, reason in model.absent.items())

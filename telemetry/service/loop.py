@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import resource
 import selectors
 import signal
 import sys
@@ -19,6 +18,7 @@ from telemetry.notify import Notifier
 from telemetry.protocol import RecorderPlan
 from telemetry.service.desk import Desk, Reply, described, news, refusal
 from telemetry.service.ledger import Ledger
+from telemetry.service.own_cost import OwnCost
 from telemetry.service.requests import Flush, Mark, Request, Subscribe
 from telemetry.service.server import Client, Server
 from telemetry.service.snapshot import ServiceState, Snapshot
@@ -59,6 +59,7 @@ class Service:
         self._board = load()
         self._ledger = Ledger(options.history_ns)
         self._desk = Desk(self._ledger, self._describe)
+        self._own_cost = OwnCost()
         self._selector = selectors.DefaultSelector()
         self._marks = 0
         self._is_ready = False
@@ -121,8 +122,8 @@ class Service:
 
     def _take_frames(self) -> None:
         for frame in self._source.frames():
-            self._pass_on(frame)
-            self._publish()
+            self._pass_on(self._own_cost.add_to(frame))
+            self._publish(frame)
             self._report(frame)
 
     def _pass_on(self, frame: Frame) -> None:
@@ -138,18 +139,16 @@ class Service:
             for client in listening:
                 client.send(message)
 
-    def _publish(self) -> None:
-        usage = resource.getrusage(resource.RUSAGE_SELF)
+    def _publish(self, frame: Frame) -> None:
         silent = self._ledger.silent(SILENT_NS)
         self.state = ServiceState(
             self._ledger.snapshot(),
             wall_time_ns() - self._clock.now_ns(),
             self._board.name,
             self._options.emulated,
-            usage.ru_utime + usage.ru_stime,
             self._marks,
             len(self._server.clients),
-            ready=self.state.ready or bool(self._ledger.last.samples),
+            ready=self.state.ready or bool(frame.samples),
             stuck=f"nothing heard of {', '.join(silent)}" if silent else None,
         )
 
@@ -255,6 +254,7 @@ class Service:
         else:
             self._stop_recording()
             self._ledger.retire_all()
+            self._own_cost.forget()
             self._board = board
             self._record()
             print(f"reloaded: {board.name}", file=sys.stderr, flush=True)

@@ -75,7 +75,6 @@ def rows(state: ServiceState) -> Iterator[Row]:
     yield "kv_raw_file_up", (), float(snapshot.fault is None)
     yield "kv_marks", (), state.marks
     yield "kv_clients", (), state.clients
-    yield "kv_observer_cpu_seconds", ("service",), state.own_cpu_seconds
     for stream in snapshot.streams:
         yield from _quality(stream, state.wall_offset_ns)
         described = OF_KIND.get(stream.stream.kind)
@@ -137,9 +136,10 @@ def _frequencies(totals: StreamTotals) -> Iterator[Row]:
         yield "kv_frequency_hertz", (clock,), value
 
 
-def _recorder(totals: StreamTotals) -> Iterator[Row]:
+def _observer(totals: StreamTotals) -> Iterator[Row]:
     if totals.up and "cpu_seconds" in totals.counters:
-        yield "kv_observer_cpu_seconds", ("recorder",), totals.counters["cpu_seconds"]
+        process = totals.stream.name.partition(".")[2] or "recorder"
+        yield "kv_observer_cpu_seconds", (process,), totals.counters["cpu_seconds"]
 
 
 def _split(values: Mapping[str, float], up: bool) -> Iterator[tuple[tuple[str, str], float]]:
@@ -159,6 +159,6 @@ OF_KIND: Mapping[str, Callable[[StreamTotals], Iterator[Row]]] = {
     "proc-stat": _cores,
     "thermal": _temperatures,
     "cpufreq": _frequencies,
-    "self-cost": _recorder,
+    "self-cost": _observer,
 }
 """Kind of sensor to its metrics."""

@@ -56,8 +56,6 @@ class ServiceState:
     """CLOCK_REALTIME minus CLOCK_MONOTONIC when it was made, for labels."""
     board: str = ""
     emulated: bool = False
-    own_cpu_seconds: float = 0.0
-    """CPU time of the service's own process; the recorder's is one of its streams."""
     marks: int = 0
     """Marks that clients have set."""
     clients: int = 0
