@@ -40,7 +40,8 @@ def sample_sd(values: Sequence[float]) -> float:
     if len(values) < 2:
         raise ValueError("the spread of fewer than two values")
     centre = mean(values)
-    return math.sqrt(math.fsum((value - centre) ** 2 for value in values) / (len(values) - 1))
+    # A product, not a power: the former is exactly rounded everywhere, the latter is as good as a machine's libm.
+    return math.sqrt(math.fsum((value - centre) * (value - centre) for value in values) / (len(values) - 1))
 
 
 def relative_change(before: float, after: float) -> float:
