@@ -1,0 +1,1 @@
+"""Comparing two models, of one session or of several: what changed, how surely, and whether that is allowed."""
