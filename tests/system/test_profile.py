@@ -155,3 +155,17 @@ def test_any_command_can_be_the_benchmark(tmp_path, consolidated):
 
     assert profiled.code == ExitCode.OK
     assert profiled.figure("throughput")["mean"] == pytest.approx(49.1, rel=0.02)
+
+
+@pytest.mark.shared
+def test_bytes_per_execution_of_real_files_are_those_of_their_instructions(tmp_path, shared_dir):
+    models = [shared_dir / "xmodels" / name for name in ("yolov5n_640_b4096.xmodel", "mobilenetv2_224_b4096.xmodel")]
+
+    profiled = profile(tmp_path, *models, "--runs", "2", "--smoke", "0", "--duration", "5", "--idle", "1")
+
+    assert profiled.code == ExitCode.OK
+    for model in profiled.result["models"]:
+        moved = model["figures"]["bytes_above_idle_per_execution.total"]["mean"]
+        decoded = model["static"]["read_bytes"] + model["static"]["write_bytes"]
+        assert model["static"]["estimated"] is False
+        assert moved == pytest.approx(decoded, rel=0.002)
