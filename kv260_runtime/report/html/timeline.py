@@ -159,7 +159,7 @@ def _in_words(panel: Panel) -> str:
         seen = line.mean[np.isfinite(line.mean)]
         if seen.size:
             span = f"{plain(float(seen.min()))} to {plain(float(seen.max()))} {panel.unit}"
-            told.append(f"{line.label} {span}".strip())
+            told.append(f"{line.label} {span}" if len(panel.lines) > 1 else span)
     return f"{panel.title} over time: {'; '.join(told) or 'nothing seen'}"
 
 

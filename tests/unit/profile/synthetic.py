@@ -64,6 +64,18 @@ STREAMS = (
 )
 
 
+class LogClock:
+    """The instant a session's log believes it is."""
+
+    t_ns = 999 * SECOND
+
+    def now_ns(self) -> int:
+        return self.t_ns
+
+    def sleep_until_ns(self, due_ns: int) -> None:
+        raise AssertionError("a log waits for nothing")
+
+
 def write_session(
     path: Path, truth: Truth, runs: int = 1, run_seconds: int = 6, models=("m",), factors=None, identity=None
 ) -> None:
@@ -71,7 +83,8 @@ def write_session(
 
     `factors` has for a model what the power of each of its runs is multiplied with.
     """
-    log = SessionLog.create(path)
+    clock = LogClock()
+    log = SessionLog.create(path, clock)
     log.put_meta("models", [{"name": name, "static": None} for name in models])
     log.put_meta("plan", {"runs": runs, "duration_seconds": run_seconds, "idle_seconds": 2, "trim_seconds": 1})
     if identity is not None:
@@ -81,7 +94,7 @@ def write_session(
     watts = []
     for index in range(runs):
         for name in models:
-            spans.append(_write_run(log, name, index, begin_ns, truth, run_seconds))
+            spans.append(_write_run(log, clock, name, index, begin_ns, truth, run_seconds))
             watts.append(truth.run_watts * (factors or {}).get(name, [1.0] * runs)[index])
             begin_ns = spans[-1].end_ns + 3 * SECOND
     for t_ns in range(999 * SECOND, begin_ns + 5 * SECOND, SECOND):
@@ -90,7 +103,8 @@ def write_session(
     log.close()
 
 
-def _write_run(log, name, index, begin_ns, truth, run_seconds) -> Window:
+def _write_run(log, clock, name, index, begin_ns, truth, run_seconds) -> Window:
+    clock.t_ns = begin_ns
     run_id = log.start_run(RunInfo(name, "formal", index, 0, {"trim_ns": SECOND}))
     start_ns = begin_ns + 2 * SECOND
     ends = np.arange(start_ns + truth.period_ns, start_ns + run_seconds * SECOND + 1, truth.period_ns)
@@ -106,6 +120,7 @@ def _write_run(log, name, index, begin_ns, truth, run_seconds) -> Window:
         idle_kind="synthetic",
         idle=(Window(begin_ns, start_ns), Window(window.end_ns, window.end_ns + 2 * SECOND)),
     )
+    clock.t_ns = observed.idle[-1].end_ns
     log.end_run(run_id, "kept", None, observation_json(observed))
     return window
 
