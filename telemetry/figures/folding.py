@@ -18,6 +18,7 @@ from telemetry.figures.energy import per_execution
 from telemetry.figures.phases import Phases, execution_phases
 from telemetry.figures.pieces import column
 from telemetry.figures.power import WATTS, averaging_ns
+from telemetry.figures.within_run import RESEMBLANCE, lag_1_correlation
 from telemetry.model import Float64Array, Int64Array, Series, Window
 from telemetry.stats import Interval, t_quantile
 
@@ -65,6 +66,9 @@ class Folding:
     readings: int
     condition: float
     """Of the design matrix with columns of unit length; 1 is best."""
+    independent: bool
+    """False if errors resemble each other over long stretches (executions nearly in step with readings): intervals are
+    too narrow."""
 
 
 @dataclass(frozen=True)
@@ -92,11 +96,11 @@ def fold(power: Series, cu: Series, cu_name: str, completions_ns: Int64Array, wi
     phases = execution_phases(cu, cu_name, completions_ns, window, runs)
     parts = _parts(phases, averaged)
     weights, watts = _readings(power, phases, parts, averaged)
-    found, covariance, blocks, condition = _solve(weights, watts, parts.names)
-    quantile = t_quantile(0.975, blocks - 1)
-    segments, refused = _segments(parts, found, np.sqrt(np.diag(covariance)), quantile)
-    total = float(parts.seconds @ found)
-    half = quantile * math.sqrt(float(parts.seconds @ covariance @ parts.seconds))
+    fit = _solve(weights, watts, parts.names)
+    quantile = t_quantile(0.975, fit.blocks - 1)
+    segments, refused = _segments(parts, fit.watts, np.sqrt(np.diag(fit.covariance)), quantile)
+    total = float(parts.seconds @ fit.watts)
+    half = quantile * math.sqrt(float(parts.seconds @ fit.covariance @ parts.seconds))
     return Folding(
         segments=tuple(segments),
         refused=refused,
@@ -105,7 +109,8 @@ def fold(power: Series, cu: Series, cu_name: str, completions_ns: Int64Array, wi
         executions=len(phases.end_ns),
         left_out=phases.left_out,
         readings=len(watts),
-        condition=condition,
+        condition=fit.condition,
+        independent=fit.independent,
     )
 
 
@@ -241,16 +246,24 @@ def _twice_integrated(t: Float64Array, starts: Float64Array, ends: Float64Array)
     return found
 
 
-def _solve(
-    weights: Float64Array, watts: Float64Array, names: Sequence[str]
-) -> tuple[Float64Array, Float64Array, int, float]:
-    """Least squares: power of each part, covariance robust against resemblance within blocks, blocks, condition."""
+@dataclass(frozen=True)
+class _Fit:
+    """Least squares: power of each part, its covariance, and how far that can be trusted."""
+
+    watts: Float64Array
+    covariance: Float64Array
+    blocks: int
+    independent: bool
+    condition: float
+
+
+def _solve(weights: Float64Array, watts: Float64Array, names: Sequence[str]) -> _Fit:
     count, width = weights.shape
     blocks = min(MOST_BLOCKS, count // LEAST_BLOCK_READINGS)
-    if blocks < max(LEAST_BLOCKS, width + 1):
+    least = max(LEAST_BLOCKS, width + 1)
+    if blocks < least:
         raise NotCovered(
-            f"{count} readings lie in executions seen whole, {LEAST_BLOCK_READINGS * max(LEAST_BLOCKS, width + 1)} "
-            "needed: measure for longer"
+            f"{count} readings lie in executions seen whole, {LEAST_BLOCK_READINGS * least} needed: measure for longer"
         )
     norms = np.linalg.norm(weights, axis=0)
     if not np.all(norms > 0):
@@ -263,8 +276,22 @@ def _solve(
         )
     inverse = np.linalg.inv(weights.T @ weights)
     found = inverse @ (weights.T @ watts)
-    scores = weights * (watts - weights @ found)[:, None]
-    sums = np.stack([block.sum(axis=0) for block in np.array_split(scores, blocks)])
-    correction = blocks / (blocks - 1) * (count - 1) / (count - width)
-    covariance = inverse @ (sums.T @ sums) @ inverse * correction
-    return found, covariance, blocks, condition
+    influences = weights * (watts - weights @ found)[:, None] @ inverse
+    sums = np.stack([block.sum(axis=0) for block in np.array_split(influences, blocks)])
+    sums, independent = _merged(sums, least)
+    blocks = len(sums)
+    covariance = sums.T @ sums * (blocks / (blocks - 1) * (count - 1) / (count - width))
+    return _Fit(found, covariance, blocks, independent, condition)
+
+
+def _merged(sums: Float64Array, least: int) -> tuple[Float64Array, bool]:
+    """Blocks merged in pairs while neighbours resemble each other, as batch means are; whether they no longer do."""
+    while True:
+        count = len(sums)
+        limit = RESEMBLANCE / math.sqrt(count)
+        resembling = any(lag_1_correlation(part.tolist()) > limit for part in sums.T)
+        if not resembling or count // 2 < least:
+            return sums, not resembling
+        tail = sums[count // 2 * 2 :].sum(axis=0)
+        sums = sums[: count // 2 * 2].reshape(count // 2, 2, -1).sum(axis=1)
+        sums[-1] += tail

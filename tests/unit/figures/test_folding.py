@@ -68,7 +68,7 @@ def test_any_parts_longer_than_the_window_are_found_within_their_intervals_or_re
         return
     truth = {f"run {i + 1}": length * watts / 1e3 for i, (length, watts) in enumerate(runs)}
     for segment in found.segments:
-        if segment.kind == "dpu":
+        if segment.kind == "dpu" and found.independent:
             # Twice the half-width: beyond it, chance alone is out of the question.
             assert abs(segment.joules.value - truth[segment.name]) < 2 * segment.joules.half_width
     assert found.joules.value == pytest.approx(sum(workload.joules()), rel=0.005)
@@ -101,7 +101,7 @@ def test_executions_in_step_with_the_readings_are_refused():
 
 
 @pytest.mark.parametrize(
-    ("seconds", "period_ms", "reason"), [(2.0, 10.0, "20 needed to fold them"), (12.0, 99.0, "measure for longer")]
+    ("seconds", "period_ms", "reason"), [(2.0, 10.0, "20 needed to fold them"), (6.0, 37.0, "measure for longer")]
 )
 def test_too_few_executions_or_readings_are_refused(seconds, period_ms, reason):
     with pytest.raises(NotCovered, match=reason):
