@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from telemetry.errors import ConfigError, ReadGap, SensorNotFound
 from telemetry.files import SystemFiles
 from telemetry.readers import Reader, open_kind
-from telemetry.readers.xrt_cu import ComputeUnit, parse_units
+from telemetry.readers.xrt_cu import ComputeUnit, parse_tail, parse_units
 from tests.unit.readers.trees import CU_LINE, CUSTAT, ZOCL, FaultyFiles, kv260, write
 
 TWO_UNITS = (
@@ -71,6 +71,25 @@ def test_any_bytes_are_units_or_garbage(data: bytes) -> None:
         assert caught.reason == "garbage"
     else:
         assert units
+
+
+@given(
+    st.one_of(
+        st.builds(
+            lambda status, usage: f"0x{status:x},{usage}\n".encode(), st.integers(0, 2**32), st.integers(0, 2**64)
+        ),
+        st.text("0x4,1\n_ g-", max_size=12).map(str.encode),
+    )
+)
+def test_the_short_way_of_parsing_agrees_with_the_long_one(tail: bytes) -> None:
+    lead = b"0,0,DPUCZDX8G:DPUCZDX8G_1,0xa0010000,"
+    try:
+        units = parse_units(lead + tail)
+    except ReadGap:
+        units = []
+
+    assert parse_tail(lead + tail, lead) == ((units[0].status, units[0].usage) if len(units) == 1 else None)
+    assert parse_tail(b"1" + lead[1:] + tail, lead) is None
 
 
 @given(st.integers(1, len(TWO_UNITS) - 1))
