@@ -36,6 +36,11 @@ class StateCollector(Collector):
             elif name in found:
                 yield _family(name, metric, found[name])
 
+    def describe(self) -> Iterable[Any]:
+        """All families without samples, by which `?name[]=` finds its metrics."""
+        for name, metric in METRICS.items():
+            yield _lateness(name, metric, ()) if metric.kind == "histogram" else _family(name, metric, [])
+
 
 def _family(name: str, metric: Metric, samples: list[tuple[tuple[str, ...], float]]) -> Any:  # noqa: ANN401
     if metric.kind == "info":

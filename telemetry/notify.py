@@ -14,16 +14,15 @@ class Notifier:
     def __init__(self, environment: Mapping[str, str] = os.environ) -> None:
         address = environment.get("NOTIFY_SOCKET", "")
         self._address = f"\0{address[1:]}" if address.startswith("@") else address
-        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC) if address else None
         self.watchdog_ns = _watchdog_ns(environment) if address else None
         """How long the manager waits for the next `WATCHDOG=1` before it kills us; None if it does not watch."""
 
     def send(self, **values: object) -> None:
         """Tell e.g. `READY=1, STATUS="recording"`; a manager that does not listen is no reason to stop."""
-        if self._socket is not None:
+        if self._address:
             message = "\n".join(f"{key}={value}" for key, value in values.items())
-            with suppress(OSError):
-                self._socket.sendto(message.encode(), self._address)
+            with suppress(OSError), socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
+                manager.sendto(message.encode(), self._address)
 
 
 def _watchdog_ns(environment: Mapping[str, str]) -> int | None:

@@ -83,7 +83,14 @@ def refusal(error: str, reason: str) -> Reply:
 
 def described(stream: Stream) -> Reply:
     """A stream as it is told to clients."""
-    return {**asdict(stream), "attributes": dict(stream.attributes)}
+    columns = [asdict(column) for column in stream.columns]
+    return {
+        "name": stream.name,
+        "kind": stream.kind,
+        "period_ns": stream.period_ns,
+        "columns": columns,
+        "attributes": dict(stream.attributes),
+    }
 
 
 def news(series: Series) -> Reply:

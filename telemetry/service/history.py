@@ -51,6 +51,8 @@ class History:
         self._gaps.extend(series.gaps)
         t_ns, capacity = series.t_ns[-self._rows :], self._t_ns.size
         count = t_ns.size
+        if series.t_ns.size > self._rows:
+            self._used = 0
         if self._used + count > capacity:
             kept = min(self._used, self._rows - count)
             for array in self._arrays():
