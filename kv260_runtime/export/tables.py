@@ -9,8 +9,8 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from kv260_runtime.errors import ExitCode, KvbenchError
 from kv260_runtime.profile.records import run_facts
-from telemetry.errors import SessionError
 from telemetry.model import Stream
 from telemetry.session.reader import RunRecord, SessionReader
 from telemetry.version import VERSION
@@ -46,12 +46,13 @@ class Table:
 def tables(source: SessionReader, names: Sequence[str]) -> list[Table]:
     """The named streams (all of them if none is named) and everything else that the session holds.
 
-    Raises SessionError naming a stream that is not there.
+    Raises KvbenchError naming a stream that is not there.
     """
     streams = {stream.name: stream for stream in source.streams()}
     for name in names:
         if name not in streams:
-            raise SessionError(f"{source.path} has no stream {name!r}; it has: {', '.join(streams) or 'none'}")
+            known = ", ".join(streams) or "none"
+            raise KvbenchError(f"{source.path} has no stream {name!r}; it has: {known}", ExitCode.USAGE)
     chosen = list(names) or list(streams)
     return [
         *(_samples(source, streams[name]) for name in chosen),
