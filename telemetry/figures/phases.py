@@ -82,16 +82,10 @@ def _brackets(
     """The samples around the begin and the end of the commands `numbers`, shape (n, 2 k) each, from `origin_ns` on."""
     last = usage.size - 1
     begun = np.searchsorted(usage, numbers, side="left")
-    completed = f"completed.{cu_name}"
-    if completed in cu.values:
-        # Dispatches and completions are counted from different instants on; where they agree, nothing is under way.
-        counts = np.asarray(column(cu, completed), np.int64)
-        under_way = int(np.min(usage - counts))
-        ended = np.searchsorted(counts, numbers - under_way, side="left")
-    else:
-        busy = held_states(cu, cu_name) == 1.0
-        started = _next_true(busy)[np.minimum(begun, last)]
-        ended = np.minimum(_next_true(~busy)[np.minimum(started, last)], np.searchsorted(usage, numbers, side="right"))
+    # The count of completions says nothing here: it is read with a changed state only, and the vendor's follows late.
+    busy = held_states(cu, cu_name) == 1.0
+    started = _next_true(busy)[np.minimum(begun, last)]
+    ended = np.minimum(_next_true(~busy)[np.minimum(started, last)], np.searchsorted(usage, numbers, side="right"))
     index = np.stack([begun, ended], axis=2).reshape(len(numbers), -1)
     unseen = (index < 1) | (index > last)
     index = np.clip(index, 1, last)

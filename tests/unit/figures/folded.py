@@ -35,7 +35,6 @@ class Workload:
     averaging_ms: float = 8.8
     period_ms: float = 10.0
     noise_watts: float = 0.008
-    completed: bool = True
     seed: int = 0
 
     @property
@@ -82,9 +81,6 @@ class Workload:
         completed = np.searchsorted(ends, t, side="right")
         columns = [Column(f"status.{CU}", "1", "state"), Column(f"usage.{CU}", "1", "counter")]
         values = {f"status.{CU}": np.where(usage > completed, RUNNING, IDLE), f"usage.{CU}": usage + 1000}
-        if self.completed:
-            columns.append(Column(f"completed.{CU}", "1", "counter"))
-            values[f"completed.{CU}"] = completed + 900
         stream = Stream("cu", "xrt-cu", MS, tuple(columns))
         return Series(stream, t.astype(np.int64), np.zeros(t.size, np.int64), values)
 

@@ -25,16 +25,13 @@ PARTS = (
 LONG = Workload(PARTS)
 
 
-@pytest.mark.parametrize("completed", [True, False])
-def test_three_runs_of_known_power_are_told_apart_and_add_up(completed):
-    """The second board offers no counter of completions, only status and dispatches."""
-    workload = dataclasses.replace(LONG, completed=completed)
-    found = workload.folded()
+def test_three_runs_of_known_power_are_told_apart_and_add_up():
+    found = LONG.folded()
     runs = [segment for segment in found.segments if segment.kind == "dpu"]
     assert [segment.name for segment in runs] == ["run 1", "run 2", "run 3"]
     assert [segment.joules.value for segment in runs] == pytest.approx([0.364, 0.21, 0.41], rel=0.003)
     assert [segment.watts.value for segment in runs] == pytest.approx([9.1, 7.0, 8.2], rel=0.003)
-    assert found.joules.value == pytest.approx(sum(workload.joules()), rel=0.001)
+    assert found.joules.value == pytest.approx(sum(LONG.joules()), rel=0.001)
     assert found.joules.value == pytest.approx(found.total_joules, rel=0.001)
     assert found.refused == {}
     assert sum(segment.joules.value for segment in found.segments) == pytest.approx(found.joules.value)
@@ -45,7 +42,7 @@ def test_nine_intervals_in_ten_or_more_cover_the_truth():
     truth = [0.364, 0.21, 0.41]
     covered = []
     for seed in range(40):
-        found = dataclasses.replace(LONG, seed=seed, seconds=25.0, completed=seed % 2 == 0).folded()
+        found = dataclasses.replace(LONG, seed=seed, seconds=25.0).folded()
         runs = [segment for segment in found.segments if segment.kind == "dpu"]
         covered += [run.joules.low <= joules <= run.joules.high for run, joules in zip(runs, truth, strict=True)]
     assert np.mean(covered) >= 0.9
@@ -138,3 +135,9 @@ def test_an_execution_that_was_not_sampled_is_left_out():
     found = fold(power, holed, CU, completions, window, 3)
     assert 1 <= found.left_out <= 3
     assert found.segments[1].joules.value == pytest.approx(0.364, rel=0.005)
+
+
+def test_commands_that_follow_at_once_are_told_apart_by_the_count_of_dispatches():
+    parts = (Part(2, 5.0, run=False), Part(40, 9.0, run=True), Part(0, 5.0, run=False), Part(37, 6.0, run=True))
+    found = Workload(parts, jitter_ms=0.0).folded()
+    assert [segment.joules.value for segment in found.segments[1:]] == pytest.approx([0.36, 0.222], rel=0.003)
