@@ -5,7 +5,7 @@ from __future__ import annotations
 from kv260_runtime.profile.result import ProfileResult
 from kv260_runtime.profile.timeline import Timeline
 from kv260_runtime.report import words
-from kv260_runtime.report.html import figures, notes, runs
+from kv260_runtime.report.html import figures, notes, runs, uncertainty
 from kv260_runtime.report.html import timeline as plots
 from kv260_runtime.report.html.markup import Markup, join, tag
 from kv260_runtime.report.html.script import SCRIPT
@@ -27,7 +27,7 @@ def render(result: ProfileResult, timeline: Timeline) -> str:
         ("runs", "Runs", [runs.spreads(result), runs.table(result)] if result.models else None),
         ("findings", "Findings", notes.findings(result)),
         ("excluded", "Excluded and absent", notes.excluded(result)),
-        ("uncertainty", "Uncertainty", notes.uncertainty(result)),
+        ("uncertainty", "Uncertainty", uncertainty.section(result)),
         ("method", "How it was measured", notes.method(result)),
         ("identity", "Where it was measured", notes.identity(result)),
     ]

@@ -50,13 +50,15 @@ def _card(result: ProfileResult, place: int, largest: float) -> Markup:
 
 def _energy(result: ProfileResult, model: ModelResult, energy: Summary, largest: float) -> list[Markup]:
     rail = energy.name.removeprefix(ENERGY)
-    text, unit = prefixed(energy.mean, energy.sd, "J")
+    accuracy = energy.accuracy
+    text, unit = prefixed(energy.mean, energy.sd if accuracy is None else accuracy.expanded, "J")
     value, _, spread = text.partition(" ± ")
+    meaning = "SD over runs" if accuracy is None else f"{100 * accuracy.confidence:g} % accuracy interval"
     times = _times(result, model, energy.name)
     above = model.summaries.get(ABOVE_IDLE + rail)
     return [
         tag("p", tag("b", value), f" {unit}", tag("span", f" ± {spread}") if spread else None, class_="big"),
-        tag("p", f"per execution, rail {rail}", times, class_="quiet"),
+        tag("p", f"per execution, rail {rail}", times, f"; ± is the {meaning}" if spread else None, class_="quiet"),
         _bar(energy.mean, above.mean if above else None, largest),
     ]
 

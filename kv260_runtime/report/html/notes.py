@@ -53,36 +53,6 @@ def excluded(result: ProfileResult) -> Markup:
     )
 
 
-def uncertainty(result: ProfileResult) -> Markup:
-    """What is known of each rail's sensor; figures carry the spread over runs."""
-    text = (
-        "± is the sample standard deviation over runs: how far a repeated run is likely to lie from these. "
-        "It says nothing of errors that all runs share, such as a sensor's gain; what the board profile states of them:"
-    )
-    rails = [_rail(stream) for stream in result.streams if stream["kind"] in ("hwmon-power", "rapl", "battery")]
-    if not rails:
-        return tag("p", text.partition("; ")[0], ".")
-    return join([tag("p", text), tag("div", rails, class_="columns")])
-
-
-def _rail(stream: Mapping[str, Any]) -> Markup:
-    told = stream["attributes"]
-    rows = [
-        ("boundary", told.get("boundary")),
-        ("covers", told.get("covers")),
-        ("gain, standard uncertainty", _scaled(told.get("gain_u"), 100, "%")),
-        ("offset, standard uncertainty", _scaled(told.get("offset_u_watts"), 1e3, "mW")),
-        ("step", _scaled(told.get("resolution_watts"), 1e3, "mW")),
-        ("one reading averages over", _scaled(told.get("averaging_ns"), 1e-6, "ms")),
-        ("chip", told.get("chip")),
-    ]
-    return tag("div", tag("h3", stream["name"]), definitions((name, value) for name, value in rows if value))
-
-
-def _scaled(text: str | None, scale: float, unit: str) -> str | None:
-    return None if text is None else f"{plain(float(text) * scale)} {unit}"
-
-
 def definitions(rows: Iterator[tuple[str, object]] | Sequence[tuple[str, object]]) -> Markup:
     """Names with what they stand for."""
     return tag("dl", [tag("div", tag("dt", name), tag("dd", value)) for name, value in rows], class_="terms")
@@ -159,14 +129,17 @@ def _without_name(subject: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def flat(facts: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, object]]:
-    """Nested facts as rows; what is absent or empty is left out.
+    """Nested facts as rows, the innermost in one row; what is absent or empty is left out.
 
     >>> list(flat({"dpu": {"cores": 1}, "path": None}))
     [('dpu cores', '1')]
     """
     for name, value in facts.items():
         title = f"{above} {name.replace('_', ' ')}".strip()
-        if isinstance(value, Mapping):
+        if isinstance(value, Mapping) and above:
+            told = ", ".join(f"{key.replace('_', ' ')} {one}" for key, one in flat(value, ""))
+            yield from [(title, told)] if told else []
+        elif isinstance(value, Mapping):
             yield from flat(value, title)
         elif isinstance(value, bool):
             yield title, "yes" if value else "no"

@@ -80,11 +80,12 @@ CARDS = """
 
 TABLES = """
 .scroll { overflow-x: auto; overscroll-behavior-x: contain }
-table { border-collapse: collapse; width: 100%; font-size: .9rem; font-variant-numeric: tabular-nums }
+table { border-collapse: separate; border-spacing: 0; width: 100%; overflow-wrap: normal; font-size: .9rem }
+table { font-variant-numeric: tabular-nums }
 th, td { padding: .38rem .7rem; text-align: right; vertical-align: baseline; border-bottom: 1px solid var(--rule) }
 th { font-weight: 600 }
 th:first-child { text-align: left; padding-left: 0 }
-tbody th { font-weight: 400 }
+tbody th { font-weight: 400; min-width: 7rem }
 thead th { font-size: .82rem; vertical-align: bottom; overflow-wrap: normal }
 thead th small { display: block }
 thead th span { margin-left: .4rem; overflow-wrap: anywhere }
@@ -98,6 +99,7 @@ th:last-child { text-align: right }
 .uncounted td, .uncounted th { color: var(--quiet) }
 .uncounted td:not(.words) { opacity: .6 }
 .runs { font-size: .84rem }
+.runs tbody th { min-width: 0 }
 .runs th, .runs td { padding: .34rem .55rem }
 .runs th:first-child {
   position: sticky; left: 0; background: var(--bg); white-space: nowrap; padding-left: 0; z-index: 1;
@@ -200,8 +202,18 @@ ul { list-style: none; padding: 0 }
 .terms dd { font-size: .87rem }
 .terms dd small { display: block }
 .columns { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 24rem), 1fr)); gap: 1.8rem 2.5rem }
-#uncertainty p + .columns { margin-top: 1rem }
-#uncertainty p { max-width: 48rem; font-size: .93rem }
+h4 { font-size: .9rem; font-weight: 600; margin-bottom: .35rem }
+#uncertainty > p:first-of-type { max-width: 48rem; font-size: .93rem; margin-bottom: 1rem }
+.budget { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 29rem), 1fr)); gap: 0 2.5rem }
+.budget li { padding: .55rem 0 .4rem; border-top: 1px solid var(--rule) }
+.budget p { font-size: .88rem; font-variant-numeric: tabular-nums }
+.budget p > span { color: var(--quiet) }
+.shares { display: flex; height: .55rem; margin: .35rem 0 .2rem; border-radius: .2rem; overflow: hidden; gap: 1px }
+.shares i { min-width: 1px }
+.budget .legend { gap: .1rem 1.1rem; margin: .1rem 0; font-size: .8rem }
+.budget .legend i { width: .7em; height: .7em; border-radius: .15em }
+.c0 { background: var(--s0) } .c1 { background: var(--s1) } .c2 { background: var(--s2) } .c3 { background: var(--s3) }
+.c4 { background: var(--m3) } .c5 { background: var(--m5) }
 """
 
 NARROW = """
@@ -217,7 +229,10 @@ NARROW = """
   .figures .part td { padding-left: 0 }
   .figures thead th:first-child, .figures thead th span { display: none }
   .figures thead { position: sticky; top: 0; background: var(--bg); z-index: 1 }
-  .figures td:nth-child(2) { padding-left: 0 }
+  .figures th[scope=row] { overflow-wrap: anywhere }
+  .intervals thead { display: none }
+  .intervals td { flex: 0 0 50%; white-space: normal }
+  .intervals td::before { content: attr(data-of) " "; font-weight: 650; color: var(--quiet) }
   .sd { display: block; font-size: .78rem }
   .findings li { display: block }
   .terms div { grid-template-columns: 1fr; gap: 0 }
@@ -236,6 +251,13 @@ PAPER = """
   h2, h3, thead { break-after: avoid }
   .card, figure, tr, li, .terms div { break-inside: avoid }
   .scroll { overflow: visible }
+  .spreads { grid-template-columns: repeat(4, 1fr); gap: .8rem }
+  .dots { height: 4.5rem; margin-left: 0 }
+  .dots span { left: .2rem; right: auto }
+  .columns, .budget { grid-template-columns: 1fr 1fr; gap: .6rem 1.6rem }
+  .columns .terms div { grid-template-columns: 7.5rem 1fr; gap: 0 .6rem }
+  .terms dt, .terms dd { font-size: 8pt }
+  td.words { white-space: normal }
   .runs { font-size: 7pt } .runs th, .runs td { padding: .2rem .3rem } .runs th:first-child { position: static }
   td.words { min-width: 0 }
 }
