@@ -87,6 +87,9 @@ def compare(
     Raises KvbenchError if the two must not be compared (unless `force`), a limit's metric is not measured, or the sides
     share some sessions but not all.
     """
+    for side in (before, after):
+        if side.kept == 0:
+            raise KvbenchError(f"{side.label}: no run counts (kvbench report names the reasons)", ExitCode.NOT_MEASURED)
     refused = list(checks.refusals(before, after))
     if refused and not force:
         raise KvbenchError(f"not comparable: {refused[0]} (--force compares all the same)", ExitCode.USAGE)

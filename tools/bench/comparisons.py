@@ -18,10 +18,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from telemetry.comparison import Answer, between_sessions, judge, within_session
+from kv260_runtime.compare.comparing import Assumptions, compare
+from kv260_runtime.compare.sides import Side
+from kv260_runtime.profile.result import ModelResult, ProfileResult, RunFigures
+from telemetry.comparison import Answer, Limit
 from telemetry.planning import found_probability, found_probability_between
 
-from .virtual_session import SENSOR, Load, measured_joules
+from .virtual_session import SENSOR, Load, measured_model, measured_run
 
 LIMIT = 0.01
 DRIFT_SD = 0.003
@@ -66,32 +69,41 @@ CASES = (
 )
 
 
-def compare(case: Case, draw: np.random.Generator) -> Answer:
-    """One comparison, start to answer."""
+def answer(case: Case, draw: np.random.Generator) -> Answer:
+    """One comparison, from readings to verdict, as `kvbench compare --fail-on energy:+1%` comes to it."""
     load = Load()
-    loads = (
-        load,
-        replace(load, idle_watts=load.idle_watts * (1 + case.change), busy_watts=load.busy_watts * (1 + case.change)),
-    )
+    idle_watts, busy_watts = (watts * (1 + case.change) for watts in (load.idle_watts, load.busy_watts))
+    loads = (load, replace(load, idle_watts=idle_watts, busy_watts=busy_watts))
     gains = 1 + SENSOR.gain_u * draw.standard_normal(2)
     slots = 2 * case.runs
     if case.together:
         trend = DRIFT_SD * draw.standard_normal() * np.linspace(-0.5, 0.5, slots)
-        values = [
-            [_run(loads[model], gains[0], trend[slot], case.run_sd, draw) for slot in range(model, slots, 2)]
+        before, after = (
+            measured_model(
+                "AB"[model],
+                [_run(loads[model], gains[0], trend[slot], case.run_sd, draw) for slot in range(model, slots, 2)],
+            )
             for model in (0, 1)
-        ]
-        return judge(within_session(values[0], values[1]).ratio, LIMIT)
-    levels = DRIFT_SD * draw.standard_normal(2)
-    values = [
-        [_run(loads[model], gains[model], levels[model], case.run_sd, draw) for _ in range(case.runs)]
-        for model in (0, 1)
-    ]
-    return judge(between_sessions(values[0], values[1], SESSION_U, SESSION_U).ratio, LIMIT)
+        )
+        both = _session("one", before, after)
+        sides = Side((both,), (before,)), Side((both,), (after,))
+    else:
+        levels = DRIFT_SD * draw.standard_normal(2)
+        before, after = (
+            measured_model("m", [_run(loads[i], gains[i], levels[i], case.run_sd, draw) for _ in range(case.runs)])
+            for i in (0, 1)
+        )
+        sides = Side((_session("A", before),), (before,)), Side((_session("B", after),), (after,))
+    [verdict] = compare(*sides, [Limit("energy", LIMIT)], Assumptions(spread=DRIFT_SD)).verdicts
+    return verdict.answer
 
 
-def _run(load: Load, gain: float, drift: float, run_sd: float, draw: np.random.Generator) -> float:
-    return measured_joules(load, 1 + drift + run_sd * draw.standard_normal(), gain, SECONDS, draw)
+def _session(name: str, *models: ModelResult) -> ProfileResult:
+    return ProfileResult(name, {}, {}, models, [])
+
+
+def _run(load: Load, gain: float, drift: float, run_sd: float, draw: np.random.Generator) -> RunFigures:
+    return measured_run(load, 1 + drift + run_sd * draw.standard_normal(), gain, SECONDS, draw)
 
 
 SESSION_U = math.hypot(SENSOR.gain_u, DRIFT_SD)
@@ -101,7 +113,7 @@ SESSION_U = math.hypot(SENSOR.gain_u, DRIFT_SD)
 def rates(case: Case, comparisons: int, seed: int) -> Rates:
     """Answers of many comparisons."""
     draw = np.random.default_rng(seed)
-    answers: Sequence[Answer] = [compare(case, draw) for _ in range(comparisons)]
+    answers: Sequence[Answer] = [answer(case, draw) for _ in range(comparisons)]
     found, passed = (answers.count(one) / comparisons for one in (Answer.REGRESSION, Answer.PASS))
     return Rates(found, passed, predicted(case))
 

@@ -20,14 +20,15 @@ from __future__ import annotations
 import argparse
 import math
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from telemetry.stats import repeatability, t_quantile
-from telemetry.uncertainty import Component, accuracy, rail_components
+from kv260_runtime.profile.result import Summary
+from telemetry.stats import t_quantile
+from telemetry.uncertainty import Budget, Component
 
-from .virtual_session import SENSOR, Load, measured_joules
+from .virtual_session import ENERGY, SENSOR, Load, measured_model, measured_run
 
 RUNS = 5
 RUN_SD = 0.001
@@ -61,20 +62,26 @@ class Coverage:
         return LOWEST - allowed <= self.accuracy <= HIGHEST + allowed and self.width <= WIDEST
 
 
-def session(reading: str, draw: np.random.Generator) -> tuple[list[float], float, list[Component]]:
-    """Run values of one session, its truth, and what its board profile says of the error."""
+def session(reading: str, draw: np.random.Generator) -> tuple[Summary, float]:
+    """Energy per execution of one session with its intervals, and the truth."""
     load = Load()
     gain = 1 + SENSOR.gain_u * draw.standard_normal()
     drift = DRIFT_SD * draw.standard_normal()
     levels = drift * np.linspace(-0.5, 0.5, RUNS) if reading == "trend" else np.full(RUNS, drift)
     factors = 1 + levels + RUN_SD * draw.standard_normal(RUNS)
-    values = [measured_joules(load, factor, gain, SECONDS, draw) for factor in factors]
-    value = float(np.mean(values))
-    systematic = rail_components(SENSOR.stream, value, watts=value / load.period_ns * 1e9)
-    if reading == "reference":
-        systematic.append(Component("sessions", "B", DRIFT_SD * value, math.inf, "spread of earlier sessions"))
-        return values, load.joules, systematic
-    return values, load.joules * (1 + float(levels.mean())), systematic
+    found = measured_model("m", [measured_run(load, factor, gain, SECONDS, draw) for factor in factors])
+    truth = load.joules * (1.0 if reading == "reference" else 1 + float(levels.mean()))
+    return found.summaries[ENERGY], truth
+
+
+def budget_of(one: Summary, reading: str) -> Budget:
+    """The session's own budget, with what earlier sessions say of their spread where the truth is their mean."""
+    if one.accuracy is None:
+        raise ValueError(one.accuracy_unknown)
+    if reading != "reference":
+        return one.accuracy
+    sessions = Component("sessions", "B", DRIFT_SD * one.mean, math.inf, "spread of earlier sessions")
+    return replace(one.accuracy, components=(*one.accuracy.components, sessions))
 
 
 def coverage(reading: str, sessions: int, seed: int) -> Coverage:
@@ -82,10 +89,10 @@ def coverage(reading: str, sessions: int, seed: int) -> Coverage:
     draw = np.random.default_rng(seed)
     held, repeated, widths = 0, 0, []
     for _ in range(sessions):
-        values, truth, systematic = session(reading, draw)
-        budget, runs = accuracy(values, systematic), repeatability(values)
+        one, truth = session(reading, draw)
+        budget = budget_of(one, reading)
         held += budget.interval.low <= truth <= budget.interval.high
-        repeated += runs.low <= truth <= runs.high
+        repeated += one.repeatability is not None and one.repeatability.low <= truth <= one.repeatability.high
         widths.append(budget.expanded / truth)
     shared = SENSOR.gain_u**2 + (DRIFT_SD**2 if reading == "reference" else 0.0)
     ideal = t_quantile(0.975, math.inf) * math.sqrt(RUN_SD**2 / RUNS + shared)

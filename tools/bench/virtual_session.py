@@ -1,19 +1,25 @@
 """Sessions in virtual time: a known load through an averaging, quantising, delayed sensor of unknown gain.
 
 Nothing waits and nothing is shared with the virtual board: readings are computed from a closed form of the energy
-used up to any instant. They come out as a Series, and the figures are computed by the code of real sessions.
+used up to any instant. They come out as a Series; figures, summaries and intervals are computed by the code of real
+sessions.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from telemetry.figures import energy
+from kv260_runtime.profile.evaluate import model_result
+from kv260_runtime.profile.result import ModelResult, RunFigures, RunOutcome
+from telemetry.figures import energy, power, throughput
 from telemetry.model import Column, Float64Array, Int64Array, Series, Stream, Window
 
 SECOND = 1_000_000_000
+RAIL = "som"
+ENERGY = f"energy_per_execution.{RAIL}"
 
 
 @dataclass(frozen=True)
@@ -55,7 +61,7 @@ class Sensor:
             "resolution_watts": str(self.resolution_watts),
             "gain_u": str(self.gain_u),
         }
-        return Stream("power.som", "hwmon-power", self.period_ns, (Column("watts", "W", "gauge"),), attributes)
+        return Stream(f"power.{RAIL}", "hwmon-power", self.period_ns, (Column("watts", "W", "gauge"),), attributes)
 
     def readings(self, load: Load, gain: float, seconds: float, draw: np.random.Generator) -> Series:
         """What is read over `seconds`, at random phases of the conversions and of the polls."""
@@ -68,12 +74,23 @@ class Sensor:
         return Series(self.stream, t_ns, np.zeros_like(t_ns), {"watts": shown})
 
 
-def measured_joules(load: Load, factor: float, gain: float, seconds: float, draw: np.random.Generator) -> float:
-    """Energy per execution of one run whose power is `factor` times the load's, as a real session would compute it."""
+def measured_run(load: Load, factor: float, gain: float, seconds: float, draw: np.random.Generator) -> RunFigures:
+    """Figures of one run whose power is `factor` times the load's, by the functions a session's figures come from."""
     series = SENSOR.readings(load, gain * factor, seconds, draw)
     completions_ns = np.arange(load.period_ns, int(seconds * SECOND), load.period_ns, dtype=np.int64)
-    window = Window(0, int(seconds * SECOND)).trimmed(SECOND)
-    return energy.per_execution(series, completions_ns, window).total.value
+    span = throughput.whole_executions(completions_ns, Window(0, int(seconds * SECOND)).trimmed(SECOND))
+    found = (
+        power.mean_watts(series, span.window),
+        power.ripple_watts(series, span.window),
+        energy.per_execution_over(series, span).total,
+    )
+    return RunFigures({f"{one.name}.{RAIL}": one for one in found}, {}, seconds=span.window.seconds)
+
+
+def measured_model(name: str, runs: Sequence[RunFigures]) -> ModelResult:
+    """A model's summaries with their intervals, as a session's are made."""
+    outcomes = [RunOutcome(i, name, "formal", i, 0, True, None, "virtual time", run) for i, run in enumerate(runs)]
+    return model_result({"name": name}, outcomes, [SENSOR.stream])
 
 
 SENSOR = Sensor()

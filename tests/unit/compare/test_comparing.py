@@ -131,6 +131,12 @@ def test_rails_that_cover_something_else_are_refused():
         compare(before, after)
 
 
+def test_a_side_on_which_no_run_counts_is_refused():
+    with pytest.raises(KvbenchError, match=r"m in b\.kvs: no run counts") as caught:
+        compare(lone("a.kvs", *BEFORE), lone("b.kvs", 0.18, 0.19, reasons=(0, 1)))
+    assert caught.value.exit_code == ExitCode.NOT_MEASURED
+
+
 def test_what_may_explain_a_change_is_warned_of():
     identity = {"governor": "ondemand", "overlay": {"xclbin_uuid": "2"}, "dpu": {"frequency_mhz": 250}}
     known = {"overlay": {"xclbin_uuid": "1"}, "dpu": {"frequency_mhz": 300}}
