@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from telemetry.client import SOCKET
 from telemetry.realtime import PRIORITY
 
 Unit = dict[str, list[str]]
@@ -64,3 +65,7 @@ def test_udev_opens_the_performance_monitor_to_the_services_group_only(repositor
     assert 'ATTR{name}=="axi-pmon"' in apm
     assert f'GROUP="{unit["Group"][0]}"' in apm
     assert 'MODE="0660"' in apm
+
+
+def test_the_socket_lies_in_the_folder_that_systemd_makes(unit: Unit) -> None:
+    assert Path(SOCKET).parent == Path("run", unit["RuntimeDirectory"][0])
