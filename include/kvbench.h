@@ -149,7 +149,7 @@ static inline int kvbench_ask_(kvbench_t *kv, const char *request, const char *k
     int result = KVBENCH_OK;
     if (strncmp(kv->line, "{\"ok\":true", 10) != 0) {
         const char *why = strstr(kv->line, "\"reason\":\"");
-        snprintf(kv->reason, sizeof kv->reason, "%s", why ? why + 10 : kv->line);
+        snprintf(kv->reason, sizeof kv->reason, "%.*s", (int)sizeof kv->reason - 1, why ? why + 10 : kv->line);
         size_t said = strlen(kv->reason);
         if (why && said >= 2 && strcmp(kv->reason + said - 2, "\"}") == 0)
             kv->reason[said - 2] = '\0';

@@ -59,7 +59,11 @@ class Connection:
             self._socket.close()
             raise SensorNotFound(f"no kv260-telemetry listens at {self.path}: {error.strerror or error}") from error
         self._lines = self._socket.makefile("rb")
-        self.greeting = self.receive()
+        try:
+            self.greeting = self.receive()
+        except TelemetryError:
+            self.close()
+            raise
         if self.greeting.get("kvbench") != PROTOCOL:
             self.close()
             raise TelemetryError(f"{self.path}: speaks {str(self.greeting)[:80]}, not protocol {PROTOCOL}")
@@ -112,6 +116,7 @@ class Connection:
         """End the conversation, also for a thread that waits in `receive`; idempotent."""
         with suppress(OSError):
             self._socket.shutdown(socket.SHUT_RDWR)
+        self._lines.close()
         self._socket.close()
 
     def __enter__(self) -> Connection:

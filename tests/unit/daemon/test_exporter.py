@@ -122,7 +122,7 @@ def test_each_kind_of_sensor_shows_its_figures(text: str) -> None:
     }
     assert {name: shown.get(name) for name in expected} == pytest.approx(expected)
     assert re.search(r'^kv_build_info\{board="small",emulated="true",version="[0-9.]+"\} 1\.0$', text, re.MULTILINE)
-    assert re.search(r'^kv_rail_info\{boundary="SOM 5 V rail",chip="platform_ina260_u14".*rail="som"', text, re.MULTILINE)
+    assert re.search(r'^kv_rail_info\{boundary="SOM 5 V rail",chip="platform_ina260_u14".*rail="som"', text, re.M)
     assert "process_resident_memory_bytes" in shown
 
 
