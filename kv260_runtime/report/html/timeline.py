@@ -184,7 +184,8 @@ def _legend(timeline: Timeline, models: Sequence[str]) -> Markup:
     if any(not band.kept for band in timeline.bands):
         others.append(tag("span", tag("i", class_="run excluded m0"), " excluded"))
     missed = sum(gap.missed for gaps in timeline.gaps.values() for gap in gaps)
-    note = f"Means over bins of {timeline.bin_ns / 1e6:g} ms; the light band is the range of single readings."
+    width = f"{timeline.bin_ns / 1e9:g} s" if timeline.bin_ns >= 1e9 else f"{timeline.bin_ns / 1e6:g} ms"
+    note = f"Means over bins of {width}; the light band is the range of single readings."
     gaps = (
         f" {count(missed, 'reading')} missed; where half a bin or more was not seen, the line breaks." if missed else ""
     )
