@@ -93,7 +93,11 @@ class AttachedRecording:
 
     def flush(self) -> None:
         """Return when all that was sampled up to now can be read from the session; SessionError if it cannot."""
-        self._connection.send("flush")
+        try:
+            self._connection.send("flush")
+        except TelemetryError:
+            self._thread.join(ANSWER_SECONDS)  # which is about to say why
+            raise
         try:
             failure = self._answers.get(timeout=ANSWER_SECONDS)
         except queue.Empty:
