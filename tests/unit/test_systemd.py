@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import re
+import shutil
+import subprocess
 from collections import defaultdict
 from pathlib import Path
 
 import pytest
 
 from telemetry.client import SOCKET
+from telemetry.daemon import CONFIG_EXIT_CODE
 from telemetry.realtime import PRIORITY
+from telemetry.service.loop import SILENT_NS
 
 Unit = dict[str, list[str]]
 
@@ -69,3 +74,36 @@ def test_udev_opens_the_performance_monitor_to_the_services_group_only(repositor
 
 def test_the_socket_lies_in_the_folder_that_systemd_makes(unit: Unit) -> None:
     assert Path(SOCKET).parent == Path("run", unit["RuntimeDirectory"][0])
+
+
+def test_the_folder_of_socket_and_state_is_the_same_everywhere_and_open_to_the_group(
+    repository: Path, unit: Unit
+) -> None:
+    [line] = lines(repository / "systemd/tmpfiles.d/kvbench.conf")
+    kind, path, mode, user, group = line.split()[:5]
+    assert (kind, path) == ("d", f"/run/{unit['RuntimeDirectory'][0]}")
+    assert mode == unit["RuntimeDirectoryMode"][0] == "2775"
+    assert (user, group) == (unit["User"][0], unit["Group"][0])
+    assert unit["RuntimeDirectoryPreserve"] == ["yes"], "the monitor's state must outlive a crash of the service"
+
+
+def test_systemd_hears_from_the_service_and_does_not_restart_what_cannot_work(unit: Unit) -> None:
+    assert (unit["Type"], unit["NotifyAccess"]) == (["notify"], ["main"])
+    assert int(unit["WatchdogSec"][0]) * 1_000_000_000 > 2 * SILENT_NS
+    assert unit["RestartPreventExitStatus"] == [str(CONFIG_EXIT_CODE)]
+    assert unit["ExecReload"] == ["/bin/kill -HUP $MAINPID"]
+
+
+def test_systemd_analyze_has_nothing_to_say_and_finds_the_service_confined(repository: Path, tmp_path: Path) -> None:
+    """Its exit code is 0 also for a key it does not know, so it must be silent too."""
+    if shutil.which("systemd-analyze") is None:
+        pytest.skip("systemd-analyze is not installed")
+    copy = tmp_path / "kv260-telemetry.service"
+    text = (repository / "systemd/kv260-telemetry.service").read_text(encoding="utf-8")
+    copy.write_text(re.sub("^ExecStart=.*$", "ExecStart=/bin/true", text, flags=re.MULTILINE), encoding="utf-8")
+    said = subprocess.run(["systemd-analyze", "verify", copy], capture_output=True, text=True)
+    assert (said.returncode, said.stdout + said.stderr) == (0, "")
+    judged = subprocess.run(
+        ["systemd-analyze", "security", "--offline=true", "--threshold=25", copy], capture_output=True, text=True
+    )
+    assert judged.returncode == 0, judged.stdout
