@@ -14,6 +14,7 @@ from typing import Literal
 import numpy as np
 
 from telemetry.errors import NotCovered
+from telemetry.figures.averaging import triangle_weights
 from telemetry.figures.energy import per_execution
 from telemetry.figures.phases import Phases, execution_phases
 from telemetry.figures.pieces import column
@@ -202,7 +203,7 @@ def _readings(power: Series, phases: Phases, parts: _Parts, averaged: int) -> tu
     t, watts = t[inside], np.asarray(column(power, WATTS), np.float64)[inside]
     weights = np.stack(
         [
-            _triangle_weights(t, averaged_seconds, starts[label == part], ends[label == part])
+            triangle_weights(t, averaged_seconds, starts[label == part], ends[label == part])
             for part in range(len(parts.names))
         ],
         axis=1,
@@ -223,27 +224,6 @@ def _require_spread(t: Float64Array, begins: Float64Array, averaged_seconds: flo
             f"executions keep step with the sensor's readings, none of which falls into {widest * 1e3:.1f} ms of them: "
             "another period of readings or of executions is needed"
         )
-
-
-def _triangle_weights(t: Float64Array, width: float, starts: Float64Array, ends: Float64Array) -> Float64Array:
-    """Integral over the spans [starts, ends] of a triangle of area 1 over [t - 2 width, t], for each t."""
-    near, middle, far = (_twice_integrated(t - shift * width, starts, ends) for shift in (0, 1, 2))
-    found: Float64Array = (near - 2 * middle + far) / width**2
-    return found
-
-
-def _twice_integrated(t: Float64Array, starts: Float64Array, ends: Float64Array) -> Float64Array:
-    """Second integral from the beginning to each t of the function that is 1 in the sorted spans and 0 elsewhere."""
-    lengths = ends - starts
-    before = np.concatenate([[0.0], np.cumsum(lengths)])
-    moments = np.concatenate([[0.0], np.cumsum(lengths * (starts + ends) / 2)])
-    index = np.searchsorted(starts, t, side="right")
-    # Spans begun by t, as if all had ended; then the part of the last one that is still to come is taken off.
-    whole = t * before[index] - moments[index]
-    last_end = np.concatenate([[-np.inf], ends])[index]
-    ahead = np.maximum(last_end - t, 0.0)
-    found: Float64Array = whole + ahead**2 / 2
-    return found
 
 
 @dataclass(frozen=True)
