@@ -1,6 +1,6 @@
 """Truth bench: what kvbench measures on the virtual board against what the board's event log says it did.
 
-Usage: python -m tools.bench.truth [--short] [--seed N] [--scenario NAME]... [--keep DIR]
+Usage: python -m tools.bench.truth [--short] [--seed N] [--runs N] [--scenario NUMBER]... [--keep DIR]
 
 Three workloads of known timing run through the whole of `kvbench profile` while every core of the machine is kept busy
 by other processes. The board's constants are drawn from the seed; the truth is integrated from the event log by code
@@ -17,7 +17,7 @@ import random
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -213,6 +213,7 @@ def main() -> int:
     parser.add_argument("--short", action="store_true", help="the first workload only")
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(1 << 30), help="default: random")
     parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument("--keep", type=Path, metavar="DIR", help="leave session, log and timing there, a folder each")
     parser.add_argument("--scenario", type=int, action="append", choices=range(1, len(SCENARIOS) + 1))
     options = parser.parse_args()
     chosen = [1] if options.short else options.scenario or range(1, len(SCENARIOS) + 1)
@@ -220,8 +221,12 @@ def main() -> int:
     missed = 0
     for number in chosen:
         scenario = SCENARIOS[number - 1]
-        with TemporaryDirectory() as folder, loaded_cores():
-            checks = run_scenario(scenario, options.runs, options.seed, Path(folder))
+        with ExitStack() as stack:
+            temporary = stack.enter_context(TemporaryDirectory())
+            folder = options.keep / str(number) if options.keep else Path(temporary)
+            folder.mkdir(parents=True, exist_ok=True)
+            stack.enter_context(loaded_cores())
+            checks = run_scenario(scenario, options.runs, options.seed, folder)
         print(f"\n{scenario.name}, {scenario.seconds} s a run")
         for one in checks:
             verdict = "ok" if one.passed else "MISSED"
