@@ -14,6 +14,7 @@ from kv260_runtime.profile.result import RunFigures
 from telemetry.errors import NotCovered, SessionError
 from telemetry.figures import busy, cpu, energy, latency, memory, power, temperature, throughput
 from telemetry.figures.figure import Figure, figure
+from telemetry.figures.repeatable import weighted_mean
 from telemetry.figures.throughput import ExecutionSpan
 from telemetry.model import Column, Series, Stream, Window
 from telemetry.session.reader import SessionReader
@@ -200,7 +201,7 @@ def _idle_watts(series: Series, question: Question, label: str) -> Figure:
         raise NotCovered("no idle was kept before or after the run (--idle 0)")
     found = [power.mean_watts(series, window) for window in windows]
     seconds = [window.seconds for window in windows]
-    value = float(np.average([one.value for one in found], weights=seconds))
+    value = weighted_mean([one.value for one in found], seconds)
     return figure("idle_power", value, found[0].quality.noting(f"idle means: {question.facts.idle_kind}"), part=label)
 
 
@@ -241,7 +242,7 @@ def _idle_bandwidth(series: Series, question: Question) -> dict[str, Figure]:
     seconds = [window.seconds for window in windows]
     answer = {}
     for way, first in found[0].items():
-        value = float(np.average([one[way].value for one in found], weights=seconds))
+        value = weighted_mean([one[way].value for one in found], seconds)
         answer[f"idle_bandwidth.{way}"] = figure("idle_bandwidth", value, first.quality, part=way)
     return answer
 

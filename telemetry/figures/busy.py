@@ -14,6 +14,7 @@ import numpy.typing as npt
 from telemetry.errors import NotCovered
 from telemetry.figures.figure import Figure, Quality, figure
 from telemetry.figures.pieces import Pieces, areas, column, cut, quality, require_covered
+from telemetry.figures.repeatable import total
 from telemetry.model import Float64Array, Int64Array, Series, Window
 
 Values = TypeVar("Values", Float64Array, Int64Array)
@@ -44,7 +45,7 @@ def busy_share(series: Series, cu_name: str, window: Window) -> Figure:
     """
     pieces, states, found = _observed(series, cu_name, window)
     kept = pieces.intervals_ns <= MAX_INTERVAL_NS
-    seconds = float(_chosen(areas(pieces, states), kept).sum())
+    seconds = total(_chosen(areas(pieces, states), kept))
     share = seconds * 1e9 / int(_chosen(pieces.lengths_ns, kept).sum())
     return figure("busy_share", min(max(share, 0.0), 1.0), found)
 
@@ -56,7 +57,7 @@ def busy_share_left_hold(series: Series, cu_name: str, window: Window) -> Figure
     held_ns = states[:-1]
     held_ns *= pieces.lengths_ns
     return figure(
-        "busy_share_left_hold", float(_chosen(held_ns, kept).sum()) / int(_chosen(pieces.lengths_ns, kept).sum()), found
+        "busy_share_left_hold", total(_chosen(held_ns, kept)) / int(_chosen(pieces.lengths_ns, kept).sum()), found
     )
 
 

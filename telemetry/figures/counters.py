@@ -6,6 +6,7 @@ import numpy as np
 
 from telemetry.errors import NotCovered
 from telemetry.figures.pieces import Pieces, column, cut
+from telemetry.figures.repeatable import total
 from telemetry.model import Column, Float64Array, Series, Window
 
 
@@ -32,7 +33,7 @@ def increase(series: Series, name: str, window: Window) -> float:
     """
     pieces = bracketed(series, window)
     moved = increments(series, name, pieces)
-    return float(np.sum(moved * (pieces.lengths_ns / pieces.intervals_ns)))
+    return total(moved * (pieces.lengths_ns / pieces.intervals_ns))
 
 
 def bracketed(series: Series, window: Window) -> Pieces:

@@ -10,6 +10,7 @@ from telemetry.errors import NotCovered
 from telemetry.figures.counters import bracketed, increase, increments
 from telemetry.figures.figure import Figure, Quality, figure
 from telemetry.figures.pieces import Pieces, cut, quality
+from telemetry.figures.repeatable import mean
 from telemetry.model import Series, Window
 
 BUSY = "busy."
@@ -37,7 +38,7 @@ def system_share(series: Series, window: Window) -> Figure:
     """Mean of the cores' shares over the window, the observer included. Source: c2fdeploy.txt, Eq. 21."""
     shares = core_shares(series, window)
     found = next(iter(shares.values())).quality
-    return figure("system_share", float(np.mean([share.value for share in shares.values()])), found)
+    return figure("system_share", mean(np.array([share.value for share in shares.values()])), found)
 
 
 def system_share_of_intervals(series: Series, window: Window) -> Figure:
@@ -55,7 +56,7 @@ def system_share_of_intervals(series: Series, window: Window) -> Figure:
     per_core = [
         increments(series, BUSY + core, pieces) / increments(series, TOTAL + core, pieces) for core in cores(series)
     ]
-    return figure("system_share_of_intervals", float(np.mean(per_core)), _quality(series, pieces))
+    return figure("system_share_of_intervals", mean(np.concatenate(per_core)), _quality(series, pieces))
 
 
 def observer_seconds(series: Series, window: Window) -> Figure:

@@ -8,6 +8,7 @@ import numpy as np
 
 from telemetry.errors import NotCovered
 from telemetry.figures.figure import Figure, Quality, figure
+from telemetry.figures.repeatable import mean, quantile
 from telemetry.model import Float64Array, Int64Array, Window
 
 QUANTILES = (0.5, 0.95, 0.99)
@@ -16,12 +17,12 @@ QUANTILES = (0.5, 0.95, 0.99)
 def mean_latency(start_ns: Int64Array | None, end_ns: Int64Array, window: Window) -> Figure:
     """Mean of end - start of executions inside the window. Source: c2fdeploy.txt, Eq. 26."""
     seconds = _inside(start_ns, end_ns, window)
-    return figure("latency_mean", float(seconds.mean()), _quality(seconds))
+    return figure("latency_mean", mean(seconds), _quality(seconds))
 
 
-def latency_throughput(mean: Figure) -> Figure:
+def latency_throughput(latency: Figure) -> Figure:
     """Executions per second of a loop that does nothing else. Source: c2fdeploy.txt, Eq. 27."""
-    return figure("latency_throughput", 1.0 / mean.value, mean.quality)
+    return figure("latency_throughput", 1.0 / latency.value, latency.quality)
 
 
 def percentiles(
@@ -33,7 +34,7 @@ def percentiles(
     """
     seconds = _inside(start_ns, end_ns, window)
     return {
-        q: figure("latency", float(np.quantile(seconds, q)), _quality(seconds), part=f"p{100 * q:g}")
+        q: figure("latency", quantile(seconds, q), _quality(seconds), part=f"p{100 * q:g}")
         for q in quantiles
         if seconds.size * (1 - q) >= 1
     }

@@ -10,6 +10,7 @@ from telemetry.errors import NotCovered
 from telemetry.figures.counters import column_of, increase
 from telemetry.figures.figure import Figure, Quality, figure
 from telemetry.figures.pieces import areas, column, cut, quality, require_covered
+from telemetry.figures.repeatable import sample_sd, total
 from telemetry.model import Float64Array, Series, Stream, Window
 
 WATTS = "watts"
@@ -53,7 +54,7 @@ def ripple_watts(series: Series, window: Window) -> Figure:
     if watts.size < 2:
         raise NotCovered(f"stream {series.stream.name} has {watts.size} readings in the window, 2 needed")
     found = Quality(watts.size, watts.size / window.seconds, None, None, 1.0)
-    return figure("power_ripple", float(np.std(watts, ddof=1)), found)
+    return figure("power_ripple", sample_sd(watts), found)
 
 
 def energy_joules(series: Series, window: Window) -> Figure:
@@ -70,7 +71,7 @@ def energy_joules(series: Series, window: Window) -> Figure:
     pieces = cut(series.t_ns, late_window)
     found = quality(series, pieces, LONGEST_IN_PERIODS * max(series.stream.period_ns, averaged or 0))
     require_covered(series, window, found, MIN_COVERED)
-    joules = float(areas(pieces, pieces.of(watts)).sum()) * (late_window.end_ns - late_window.start_ns)
+    joules = total(areas(pieces, pieces.of(watts))) * (late_window.end_ns - late_window.start_ns)
     joules /= int(pieces.lengths_ns.sum())
     return figure("energy", joules, found.noting(*_notes(pieces.of(watts), averaged)))
 
@@ -92,7 +93,7 @@ def _counted_joules(series: Series, window: Window) -> Figure:
 def _notes(watts: Float64Array, averaged: int | None) -> list[str]:
     notes = [] if averaged is not None else ["averaging time unknown: readings are not moved"]
     if watts.size > 1:
-        repeated = float(np.mean(np.diff(watts) == 0))
+        repeated = int(np.count_nonzero(np.diff(watts) == 0)) / (watts.size - 1)
         if repeated > 0:
             notes.append(f"{repeated:.0%} of readings repeat the one before")
     return notes

@@ -6,6 +6,7 @@ import numpy as np
 
 from telemetry.errors import NotCovered
 from telemetry.figures.figure import Figure, Quality, figure
+from telemetry.figures.repeatable import mean
 from telemetry.model import Series, Window
 
 CELSIUS = "celsius."
@@ -24,7 +25,7 @@ def mean_celsius(series: Series, window: Window) -> dict[str, Figure]:
     quality = Quality(count, count / window.seconds, None, None, 1.0)
     return {
         name.removeprefix(CELSIUS): figure(
-            "temperature", float(np.mean(samples[inside])), quality, part=name.removeprefix(CELSIUS)
+            "temperature", mean(np.asarray(samples[inside], np.float64)), quality, part=name.removeprefix(CELSIUS)
         )
         for name, samples in series.values.items()
         if name.startswith(CELSIUS)
