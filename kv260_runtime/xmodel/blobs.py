@@ -13,10 +13,18 @@ MOST_FIELDS = 250_000
 """Fields of the messages walked through: a real file has a few thousand, a hostile one a million of two bytes each."""
 
 _VARINT, _FIXED64, _DELIMITED, _FIXED32 = 0, 1, 2, 5
+_GROUPS = (3, 4)
 
 
 class _Malformed(Exception):
     """The walk met what protobuf will refuse, or what it may accept and this walk does not know."""
+
+
+class HoldsGroup(Exception):
+    """A group, which proto3 does not have, so no XModel does.
+
+    At the end of a group that never began, protobuf 3.20 takes what came before for the whole message and only warns.
+    """
 
 
 class TooManyFields(Exception):
@@ -41,7 +49,7 @@ class Blobs:
     def structure(self) -> bytes:
         """The file with a token in place of each large byte string; the file itself where the walk fails.
 
-        Raises TooManyFields before protobuf would make them.
+        Raises TooManyFields before protobuf would make them, HoldsGroup before it would stop reading at one.
         """
         try:
             slim = self._walk(0, len(self._data), "Graph")
@@ -99,6 +107,8 @@ class Blobs:
         raise _Malformed
 
     def _skip(self, position: int, end: int, wire: int) -> int:
+        if wire in _GROUPS:
+            raise HoldsGroup
         if wire == _VARINT:
             return self._varint(position, end)[1]
         size = {_FIXED32: 4, _FIXED64: 8}.get(wire)

@@ -10,7 +10,7 @@ from pathlib import Path
 from google.protobuf.message import DecodeError
 
 from kv260_runtime.xmodel.attributes import Attributes, Message, Origin, decode
-from kv260_runtime.xmodel.blobs import MOST_FIELDS, Blobs, TooManyFields
+from kv260_runtime.xmodel.blobs import MOST_FIELDS, Blobs, HoldsGroup, TooManyFields
 from kv260_runtime.xmodel.errors import XModelError
 from kv260_runtime.xmodel.graph import DATA_TYPES, ArgDef, AttrDef, Graph, Op, OpDef, Subgraph, Tensor
 from kv260_runtime.xmodel.schema import GraphMessage
@@ -53,7 +53,7 @@ def parse_xmodel(data: bytes, source: str) -> Graph:
         message = GraphMessage.FromString(blobs.structure())
     except TooManyFields:
         raise XModelError(source, "", f"claims more than {MOST_FIELDS} fields, beyond any network") from None
-    except (DecodeError, RecursionError) as error:
+    except (DecodeError, HoldsGroup, RecursionError) as error:
         raise XModelError(source, "", "is not an XModel: no serialized XIR graph, or a truncated one") from error
     check_message(message, source)
     place: Place = partial(Origin, source, resolve=blobs.resolve)

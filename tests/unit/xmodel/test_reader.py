@@ -71,6 +71,13 @@ def test_a_million_tiny_fields_are_refused_before_they_become_objects(field: byt
         parse_xmodel(_bytes(_op("a")) + field * 1_000_000, "hostile")
 
 
+@pytest.mark.parametrize("group", [b"\x0c", b"\x0b\x0c\x0c", b"\x0c and more"])
+def test_a_group_is_refused_and_not_taken_for_the_end(group: bytes) -> None:
+    """protobuf 3.20 would give what lies before it, with a warning."""
+    with pytest.raises(XModelError, match="no serialized XIR graph, or a truncated one"):
+        parse_xmodel(_bytes(_op("a")) + group, "grouped")
+
+
 def test_a_tree_of_too_many_subgraphs_is_refused() -> None:
     root = Subgraph("root", ["a"], children=[Subgraph(str(number)) for number in range(1_001)])
     with pytest.raises(XModelError, match="claims 1001 top-level subgraphs, more than 1000"):
