@@ -45,6 +45,11 @@ def gap(error: OSError) -> ReadGap:
     return ReadGap(REASONS.get(number) or f"error ({errno.errorcode.get(number, str(number))})")
 
 
+SMALL_BYTES = 448
+"""Holds nearly every sensor's text, and fits a small block of the interpreter's own, where a page costs a malloc."""
+BYTES_MAX = 1 << 20
+
+
 class SensorFile:
     """A file that is read again and again, at a place that may change.
 
@@ -52,7 +57,7 @@ class SensorFile:
     and after the file has gone: the old place may by then hold another sensor.
     """
 
-    def __init__(self, files: Files, locate: Callable[[], Path], size: int = 4096) -> None:
+    def __init__(self, files: Files, locate: Callable[[], Path], size: int = SMALL_BYTES) -> None:
         self._files = files
         self._locate = locate
         self._size = size
@@ -71,6 +76,9 @@ class SensorFile:
             # No driver means "nothing" by an empty read, but a regular file that was replaced answers so for ever.
             self.close()
             raise ReadGap(EMPTY)
+        if len(data) >= self._size < BYTES_MAX:
+            self._size *= 4
+            return self.read()
         return data
 
     def close(self) -> None:

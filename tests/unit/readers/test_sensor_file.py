@@ -14,6 +14,7 @@ from telemetry.readers.sensor_file import (
     PASSING,
     PROMPT_SEARCHES,
     SEARCH_EVERY,
+    SMALL_BYTES,
     SensorFile,
     gap,
     whole_number,
@@ -88,6 +89,14 @@ def test_a_passing_fault_keeps_the_descriptor_and_a_lasting_one_opens_anew(path:
             file.read()
         assert file.read() == b"42\n"
         assert len(opened) == openings
+
+
+@pytest.mark.parametrize("length", [SMALL_BYTES - 1, SMALL_BYTES, SMALL_BYTES + 1, 5000])
+def test_a_text_of_any_length_is_read_whole(path: Path, length: int) -> None:
+    path.write_bytes(b"4" * (length - 1) + b"\n")
+    file = SensorFile(FaultyFiles(), lambda: path)
+    for _ in range(2):
+        assert len(file.read()) == length
 
 
 def test_an_empty_read_is_a_gap_and_the_file_is_opened_anew(path: Path) -> None:
