@@ -27,6 +27,7 @@ class Ledger:
         self._accounts: dict[str, Account] = {}
         self._retired: set[str] = set()
         self._heard_ns: dict[str, int] = {}
+        self._described_ns: dict[str, int] = {}
         self.last = Frame(0)
 
     @property
@@ -83,13 +84,14 @@ class Ledger:
         period_ns, last_ns = history.stream.period_ns, history.last_ns
         hertz = history.effective_hertz(max(HERTZ_OVER_NS, HERTZ_OVER_PERIODS * period_ns))
         patience_ns = max(DOWN_AFTER_NS, DOWN_AFTER_PERIODS * period_ns)
-        up = last_ns is not None and self.last.t_ns - last_ns <= patience_ns
+        since_ns = self._described_ns[name] if last_ns is None else last_ns
+        up = self.last.t_ns - since_ns <= patience_ns
         return self._accounts[name].totals(hertz if up else None, up, last_ns)
 
     def _describe(self, stream: Stream, t_ns: int) -> None:
         name = stream.name
         self._histories[name] = History(stream, self._span_ns)
-        self._heard_ns[name] = t_ns
+        self._heard_ns[name] = self._described_ns[name] = t_ns
         self._retired.discard(name)
         if name in self._accounts:
             self._accounts[name].describe(stream)

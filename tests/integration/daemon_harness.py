@@ -9,6 +9,7 @@ import socket
 import subprocess
 import sys
 import urllib.request
+import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -81,22 +82,20 @@ def samples(text: str) -> dict[str, float]:
 @contextmanager
 def running(
     root: Path,
-    folder: Path,
     *words: object,
     environment: Mapping[str, str] | None = None,
     wrapper: Sequence[object] = (),
     listen: str = "127.0.0.1:0",
 ) -> Iterator[Daemon]:
-    """A service of the board under `root`, once it is ready; `folder` is for its manager's socket."""
+    """A service of the board under `root`, once it is ready."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
-        address = folder / "notify"
-        address.unlink(missing_ok=True)
-        manager.bind(str(address))
-        address.chmod(0o666)
+        # Abstract, so that it is the same whatever the service sees of the file system.
+        address = f"kvbench-test-{uuid.uuid4()}"
+        manager.bind(f"\0{address}")
         command = [*wrapper, sys.executable, "-m", "telemetry.daemon", "--root", root, "--listen", listen, *words]
         process = subprocess.Popen(
             [str(word) for word in command],
-            env={**os.environ, "NOTIFY_SOCKET": str(address), **(environment or {})},
+            env={**os.environ, "NOTIFY_SOCKET": f"@{address}", **(environment or {})},
             stderr=subprocess.PIPE,
             text=True,
         )

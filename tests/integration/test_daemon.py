@@ -31,8 +31,8 @@ def board() -> Iterator[VirtualBoard]:
 
 
 @pytest.fixture(scope="module")
-def daemon(board: VirtualBoard, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
-    with running(board.root, tmp_path_factory.mktemp("daemon")) as started:
+def daemon(board: VirtualBoard) -> Iterator[Daemon]:
+    with running(board.root) as started:
         yield started
 
 
@@ -257,7 +257,7 @@ def _only_cpu(folder: Path, period_ms: int = 100) -> Path:
 
 def test_sigterm_ends_it_within_a_second_and_leaves_nothing(board: VirtualBoard, tmp_path: Path) -> None:
     raw = tmp_path / "raw.kvs"
-    with running(board.root, tmp_path, "--raw", raw, "--socket", tmp_path / "s") as daemon:
+    with running(board.root, "--raw", raw, "--socket", tmp_path / "s") as daemon:
         recorder = daemon.recorder()
         begin_ns = SystemClock.now_ns()
         code, errors = daemon.end()
@@ -266,14 +266,14 @@ def test_sigterm_ends_it_within_a_second_and_leaves_nothing(board: VirtualBoard,
         assert daemon.told("STOPPING") == "1"
     assert not (tmp_path / "s").exists()
     assert not Path(f"/proc/{recorder}").exists()
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["notify", "raw.kvs"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["raw.kvs"]
     with SessionReader(raw) as reader:
         assert len(reader.series("cu").t_ns) > 0
 
 
 def test_a_reload_records_by_the_new_profile_and_counts_on(board: VirtualBoard, tmp_path: Path) -> None:
     profile = _only_cpu(tmp_path)
-    with running(board.root, tmp_path, "--board", profile, "--socket", tmp_path / "s") as daemon:
+    with running(board.root, "--board", profile, "--socket", tmp_path / "s") as daemon:
         before = daemon.metrics()
         profile.write_text(profile.read_text().replace("100", "50") + "  - {kind: thermal, period_ms: 50}\n")
         daemon.process.send_signal(signal.SIGHUP)
@@ -303,7 +303,7 @@ def test_a_reload_records_by_the_new_profile_and_counts_on(board: VirtualBoard, 
 def test_the_watchdog_is_fed_only_while_samples_advance(board: VirtualBoard, tmp_path: Path) -> None:
     watched = {"WATCHDOG_USEC": "1000000"}
     words = ("--board", _only_cpu(tmp_path), "--socket", tmp_path / "s")
-    with running(board.root, tmp_path, *words, environment=watched) as daemon:
+    with running(board.root, *words, environment=watched) as daemon:
         assert daemon.told("WATCHDOG", seconds=2) == "1"
         recorder = daemon.recorder()
         os.kill(recorder, signal.SIGSTOP)
@@ -317,7 +317,7 @@ def test_the_watchdog_is_fed_only_while_samples_advance(board: VirtualBoard, tmp
 
 
 def test_the_death_of_its_recorder_is_its_own(board: VirtualBoard, tmp_path: Path) -> None:
-    with running(board.root, tmp_path, "--board", _only_cpu(tmp_path), "--socket", tmp_path / "s") as daemon:
+    with running(board.root, "--board", _only_cpu(tmp_path), "--socket", tmp_path / "s") as daemon:
         os.kill(daemon.recorder(), signal.SIGKILL)
         _, errors = daemon.process.communicate(timeout=20)
     assert daemon.process.returncode == 74
@@ -351,5 +351,5 @@ def test_two_services_do_not_share_a_socket_and_a_stale_one_is_replaced(
     with socket.socket(socket.AF_UNIX) as stale:
         stale.bind(str(tmp_path / "s"))
     words = ("--board", _only_cpu(tmp_path), "--socket", tmp_path / "s")
-    with running(board.root, tmp_path, *words), Connection(tmp_path / "s") as connection:
+    with running(board.root, *words), Connection(tmp_path / "s") as connection:
         assert connection.ask("status")["ok"]

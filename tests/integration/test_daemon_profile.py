@@ -38,8 +38,8 @@ def board(tmp_path_factory: pytest.TempPathFactory) -> Iterator[VirtualBoard]:
 
 
 @pytest.fixture(scope="module")
-def daemon(board: VirtualBoard, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
-    with running(board.root, tmp_path_factory.mktemp("daemon")) as started:
+def daemon(board: VirtualBoard) -> Iterator[Daemon]:
+    with running(board.root) as started:
         yield started
 
 
@@ -116,7 +116,7 @@ def test_a_socket_that_nobody_answers_is_no_service(board: VirtualBoard, tmp_pat
 def test_the_end_of_the_service_is_told_like_that_of_a_recorder(
     board: VirtualBoard, tmp_path: Path, log: SessionLog
 ) -> None:
-    with open_board({"seed": "5"}) as other, running(other.root, tmp_path) as daemon:
+    with open_board({"seed": "5"}) as other, running(other.root) as daemon:
         recording, _ = record(plan(other, log))
         assert recording.poll() is None
         os.kill(daemon.process.pid, signal.SIGKILL)

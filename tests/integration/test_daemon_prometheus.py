@@ -155,7 +155,7 @@ def gained(history: Mapping[str, Mapping[float, float]], since_ns: int, until_ns
 def test_counters_gain_what_is_true(board: VirtualBoard, model: Path, tmp_path: Path) -> None:
     environment = {**os.environ, **board.environment}
     words = [sys.executable, "-c", LOOP, str(model), str(SECONDS + 2)]
-    with running(board.root, tmp_path) as daemon, scraping(daemon.url, tmp_path) as prometheus:
+    with running(board.root) as daemon, scraping(daemon.url, tmp_path) as prometheus:
         with subprocess.Popen(words, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as loop:
             assert loop.stdout is not None
             assert loop.stdout.readline() == b"executing\n"
