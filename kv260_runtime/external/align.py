@@ -54,11 +54,11 @@ def align(meter: Readings, level: Level, pattern: Window) -> Alignment:
 
     Raises NotCovered if it is not among them, or might be in two places.
     """
-    width_ns = max(meter.period_ns, int(np.median(np.diff(level.t_ns))))
-    step_ns = int(np.clip(width_ns // 10, *STEP_NS))
-    template = _averages(level.t_ns, level.values, pattern, step_ns, width_ns)
+    width = width_ns(meter, level)
+    step_ns = int(np.clip(width // 10, *STEP_NS))
+    template = _averages(level.t_ns, level.values, pattern, step_ns, width)
     whole = Window(int(meter.t_ns[0]), int(meter.t_ns[-1]) + 1)
-    among = _averages(meter.t_ns, meter.watts, whole, step_ns, width_ns)
+    among = _averages(meter.t_ns, meter.watts, whole, step_ns, width)
     if among.size < template.size:
         raise NotCovered(
             f"the meter's file covers {whole.seconds:.1f} s, the pattern to be found in it {pattern.seconds:.1f} s"
@@ -80,11 +80,16 @@ def align(meter: Readings, level: Level, pattern: Window) -> Alignment:
     return Alignment(pattern.start_ns - whole.start_ns - place_ns, 1.0, float(scores[best]))
 
 
+def width_ns(meter: Readings, level: Level) -> int:
+    """The longer of the intervals between readings and between the board's own samples."""
+    return max(meter.period_ns, int(np.median(np.diff(level.t_ns))))
+
+
 def align_with_rate(meter: Readings, level: Level, pattern: Window, late: Window) -> Alignment:
     """The same with the rate of the meter's clock, from a pattern late in the session.
 
-    The rate stays 1 where the readings do not reach that far or do not show the pattern there. Raises NotCovered as
-    `align` does.
+    The rate stays 1 where the readings do not reach that far, do not show the pattern there, or the clocks differ by
+    less than an interval between readings, which is how well an edge is found. Raises NotCovered as `align` does.
     """
     found = align(meter, level, pattern)
     predicted_ns = late.start_ns - found.offset_ns
@@ -102,7 +107,8 @@ def align_with_rate(meter: Readings, level: Level, pattern: Window, late: Window
     session = [(window.start_ns + window.end_ns) // 2 for window in (pattern, late)]
     own = [session[0] - found.offset_ns, session[1] - again.offset_ns + first_ns]
     rate = (session[1] - session[0]) / (own[1] - own[0])
-    if abs(rate - 1) > LONGEST_DRIFT:
+    drifted_ns = abs((session[1] - session[0]) - (own[1] - own[0]))
+    if drifted_ns <= width_ns(meter, level) or abs(rate - 1) > LONGEST_DRIFT:
         return found
     return Alignment(session[0] - round(rate * own[0]), rate, found.correlation)
 
