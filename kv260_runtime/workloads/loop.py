@@ -19,6 +19,8 @@ BOUNDARIES = {
     "graph": "whole XModel through GraphRunner, inputs copied by the loop",
     "dpu": "one DPU subgraph through vart.Runner",
 }
+OUTPUTS_UNREAD = {"KVBENCH_OUTPUTS": "unread"}
+"""The loop reads no output; an emulated runner need not compute any (docs/virtual-board.md)."""
 LOADING, IDLE, RUNNING = "loading", "idle", "running"
 
 
@@ -40,7 +42,8 @@ class Loop:
         return command
 
     def run(self, request: RunRequest, context: RunContext) -> Observation:
-        with Child(self.command(), context.clock, context.environment, report=True) as child:
+        environment = {**context.environment, **OUTPUTS_UNREAD}
+        with Child(self.command(), context.clock, environment, report=True) as child:
             return _Run(child, self._spec, request, context).observe()
 
 

@@ -15,6 +15,8 @@ from virtual_board.timers import Timers
 LASTS_NS = 2_000_000_000
 WALL_STEP_SECONDS = 86_400
 BEFORE_WRAP_BYTES = 20_000_000
+TOLD = frozenset({"missing-100-marker", "test-failed", "bit-flip"})
+"""Faults that the process itself has to act out."""
 
 
 class Injector:
@@ -53,7 +55,7 @@ class Injector:
     def told(self, client: Client) -> list[str]:
         """Faults that the process itself has to act out."""
         mine = (fault.name for fault in self._faults if fault.process == client.ordinal)
-        return [name for name in mine if name in ("missing-100-marker", "test-failed")]
+        return [name for name in mine if name in TOLD]
 
     def first_run(self, client: Client) -> None:
         """A connection executes for the first time: start the clocks of its process's faults, once."""

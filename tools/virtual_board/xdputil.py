@@ -14,7 +14,7 @@ from typing import Any
 
 from virtual_board import clock, glog
 from virtual_board.client import Connection, announce
-from virtual_board.runners import Player, graph_player, subgraph_player
+from virtual_board.players import Player, graph_player, subgraph_player
 from virtual_board.xir_api import Graph, Subgraph
 
 SOURCE = "performance_test.hpp"

@@ -6,6 +6,8 @@ that map strings to bytes or to 64-bit integers read as None; inputs and outputs
 
 from __future__ import annotations
 
+from collections.abc import Hashable
+from pathlib import Path
 from typing import Any
 
 from kv260_runtime.xmodel import Attributes, XModelError, read_xmodel
@@ -150,15 +152,19 @@ class Subgraph(_Attributed):
 class Graph(_Attributed):
     """A whole XModel."""
 
-    def __init__(self, model: Model) -> None:
+    def __init__(self, model: Model, identity: Hashable = None) -> None:
         self.model = model
+        self.identity: Hashable = identity or id(model)
+        """Equal for graphs of the same unchanged file."""
         self._attributes = model.attrs
 
     @staticmethod
     def deserialize(filename: str) -> Graph:
         """Read a file; aborts the process if it cannot be read."""
         try:
-            return Graph(read_xmodel(filename))
+            model = read_xmodel(filename)
+            status = Path(filename).stat()
+            return Graph(model, (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns))
         except XModelError as error:
             glog.fatal("graph_imp.cpp:214", f"[UNILOG][FATAL][XIR_READ_PB_FAILURE] {error}")
 

@@ -94,5 +94,6 @@ def test_faults_name_their_process_and_time() -> None:
 def test_every_fault_of_the_list_is_known_by_name() -> None:
     assert set(FAULTS) == {
         "sensor-vanishes", "ebusy-storm", "stuck-value", "counter-wrap", "lost-interrupt", "firmware-reload",
-        "hwmon-renumbered", "dpu-timeout", "wedged-cu", "missing-100-marker", "test-failed", "wall-clock-step",
+        "hwmon-renumbered", "dpu-timeout", "wedged-cu", "missing-100-marker", "test-failed", "bit-flip",
+        "wall-clock-step",
     }  # fmt: skip

@@ -5,17 +5,19 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 
-from kv260_runtime.xmodel import write_xmodel
-from virtual_board import runners, xir_api
-from virtual_board.arithmetic import TensorValuesUnavailable
+from kv260_runtime.xmodel import Tensor, write_xmodel
+from virtual_board import buffers, xir_api
 from virtual_board.models import demo_graph
+from virtual_board.results import Results
 
-VENDOR = os.pathsep.join(filter(None, (str(Path(runners.__file__).parent / "vendor"), os.environ.get("PYTHONPATH"))))
+VENDOR = os.pathsep.join(filter(None, (str(Path(xir_api.__file__).parent / "vendor"), os.environ.get("PYTHONPATH"))))
 
 
 @pytest.fixture(scope="module")
@@ -106,28 +108,100 @@ def test_without_a_board_a_runner_says_which_variable_is_missing(model: Path) ->
     assert "KVBENCH_BOARD_SOCKET is not set" in ended.stderr
 
 
-def test_an_input_buffer_is_a_view_and_an_output_buffer_refuses(graph: xir_api.Graph) -> None:
+def test_a_buffer_is_a_view_that_converts_when_asked(graph: xir_api.Graph) -> None:
     dpu = graph.get_root_subgraph().toposort_child_subgraph()[1]
     [tensor] = dpu.get_input_tensors()
-    buffer = runners.TensorBuffer(tensor, np.zeros(tensor.dims, np.int8))
+    buffer = buffers.TensorBuffer(tensor)
     np.asarray(buffer)[0, 0, 0, 0] = 5
     assert np.asarray(buffer)[0, 0, 0, 0] == 5
     assert np.array(buffer, dtype=np.float32)[0, 0, 0, 0] == 5.0
     assert buffer.get_tensor() is tensor
-    with pytest.raises(TensorValuesUnavailable, match="does not compute tensor values"):
-        np.asarray(runners.TensorBuffer(tensor, None))
+
+
+def test_an_output_is_computed_when_read_and_once_read_by_every_execution(graph: xir_api.Graph) -> None:
+    dpu = graph.get_root_subgraph().toposort_child_subgraph()[1]
+    [tensor] = dpu.get_input_tensors()
+    computed: list[int] = []
+
+    def execution(value: int) -> Callable[[], npt.NDArray[np.int8]]:
+        def values() -> npt.NDArray[np.int8]:
+            computed.append(value)
+            return np.full(tensor.dims, value, np.int8)
+
+        return values
+
+    buffer = buffers.TensorBuffer(tensor)
+    buffer.put(execution(1))
+    buffer.put(execution(2))
+    assert computed == []
+    view = np.asarray(buffer)
+    assert computed == [2] and view.min() == view.max() == 2
+    buffer.put(execution(3))
+    assert computed == [2, 3] and view.min() == 3
 
 
 @pytest.mark.parametrize("dtype", ["uint8", "float64", "int32"])
 def test_an_array_of_a_format_the_binding_lacks_aborts_the_process(dtype: str) -> None:
-    code = f"import numpy as np\nfrom virtual_board.runners import check_array\ncheck_array(np.zeros(3, np.{dtype}))"
+    code = f"import numpy as np\nfrom virtual_board.buffers import check_array\ncheck_array(np.zeros(3, np.{dtype}))"
     assert "unknown format" in aborted(code)
 
 
 def test_a_read_only_array_is_refused_and_the_other_formats_pass() -> None:
     for dtype in (np.int8, np.float32, np.int16):
-        runners.check_array(np.zeros((2, 3), dtype))
+        buffers.check_array(np.zeros((2, 3), dtype))
     frozen = np.zeros(3, np.int8)
     frozen.flags.writeable = False
     with pytest.raises(ValueError, match="read-only"):
-        runners.check_array(frozen)
+        buffers.check_array(frozen)
+
+
+def fixed(shape: list[int], fix_point: int) -> xir_api.Tensor:
+    tensor = xir_api.Tensor(xir_api.Graph(demo_graph(split_offline=True, size=64)), Tensor("t", tuple(shape), "xint8"))
+    tensor._attributes.set("fix_point", fix_point, "int32")
+    return tensor
+
+
+def test_float_inputs_are_truncated_toward_zero_and_wrap() -> None:
+    """The vendor converts by a C++ cast; floor(x + 1/2) with saturation is what it does not do."""
+    values = np.array([0.99, -0.99, 1.74, -1.74, 32.0, -32.25, 100.0, np.nan, 1e30], np.float32)
+    stored = np.frombuffer(buffers.taken(values, fixed([9], 2)), np.int8)
+    assert stored.tolist() == [3, -3, 6, -6, -128, 127, -112, 0, -1]
+
+
+def test_outputs_are_given_as_stored_or_as_reals() -> None:
+    stored, tensor = np.array([[-128, 3]], np.int8), fixed([1, 2], 3)
+    whole, real = np.zeros((1, 2), np.int8), np.zeros((1, 2), np.float32)
+    buffers.give(stored, whole, tensor)
+    buffers.give(stored, real, tensor)
+    assert whole.tolist() == [[-128, 3]]
+    assert real.tolist() == [[-16.0, 0.375]]
+
+
+@pytest.mark.parametrize(
+    ("array", "words"),
+    [
+        ("np.zeros((2, 4), np.int8)[:, ::2]", "not C-contiguous"),
+        ("np.zeros(3, np.int8)", "fewer than 4 elements"),
+        ("np.zeros(4, np.int16)", "the array holds int16, the tensor xint8"),
+    ],
+)
+def test_what_would_be_undefined_on_the_board_aborts_the_process(array: str, words: str) -> None:
+    code = (
+        "import numpy as np\nfrom kv260_runtime.xmodel import Tensor\nfrom virtual_board import buffers, xir_api\n"
+        f"buffers.taken({array}, xir_api.Tensor(None, Tensor('t', (4,), 'xint8')))"
+    )
+    assert words in aborted(code)
+
+
+def test_remembered_results_are_bounded_and_the_least_used_go_first() -> None:
+    results = Results(most_entries=2)
+    for number in range(3):
+        results.keep((bytes([number]),), {"y": np.array([number])})
+        results.find((b"\0",))
+    assert results.find((b"\1",)) is None
+    found = results.find((b"\0",))
+    assert found is not None and found["y"].tolist() == [0] and not found["y"].flags.writeable
+    heavy = Results(most_bytes=100)
+    for number in range(3):
+        heavy.keep((bytes([number]),), {"y": np.zeros(80, np.int8)})
+    assert [heavy.find((bytes([number]),)) is None for number in range(3)] == [True, True, False]

@@ -1,7 +1,8 @@
 """`vart` for processes that run models on the virtual board."""
 
+from virtual_board.buffers import TensorBuffer
 from virtual_board.client import announce
-from virtual_board.runners import Runner, RunnerExt, TensorBuffer
+from virtual_board.runners import Runner, RunnerExt
 
 __all__ = ["Runner", "RunnerExt", "TensorBuffer"]
 
