@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import time
+from time import monotonic_ns, sleep, time_ns
 from typing import Protocol
 
 
@@ -21,16 +21,16 @@ class Clock(Protocol):
 class SystemClock:
     """The board's own CLOCK_MONOTONIC."""
 
-    now_ns = staticmethod(time.monotonic_ns)
+    now_ns = staticmethod(monotonic_ns)
 
     @staticmethod
     def sleep_until_ns(due_ns: int) -> None:
         """Sleep to an absolute instant, so that an early or late wake-up never accumulates."""
-        delay_ns = due_ns - time.monotonic_ns()
+        delay_ns = due_ns - monotonic_ns()
         if delay_ns > 0:
-            time.sleep(delay_ns * 1e-9)
+            sleep(delay_ns * 1e-9)
 
 
 def wall_time_ns() -> int:
     """CLOCK_REALTIME, for labels only: it may step, so no duration is ever computed from it."""
-    return time.time_ns()
+    return time_ns()

@@ -83,48 +83,43 @@ class Sampler:
 
         After a late wake-up the deadlines that went by are skipped and noted, never caught up with in a burst.
         """
-        heap, end_ns = self._heap, self._clock.now_ns()
+        heap = self._heap
         while self._heed():
             due_ns, index, next_ns, slot_ns, track = heapq.heappop(heap)
-            horizon_ns = heap[0][0] if heap else NEVER_NS
-            due_ns, next_ns, slot_ns, end_ns = self._follow(track, due_ns, next_ns, slot_ns, end_ns, horizon_ns)
+            soon_ns = self._clock.now_ns() + LONGEST_SLEEP_NS
+            if due_ns > soon_ns:
+                self._clock.sleep_until_ns(soon_ns)
+            else:
+                horizon_ns = min(heap[0][0], soon_ns) if heap else soon_ns
+                due_ns, next_ns, slot_ns = self._follow(track, due_ns, next_ns, slot_ns, horizon_ns)
             heapq.heappush(heap, (due_ns, index, next_ns, slot_ns, track))
 
-    def _follow(
-        self, track: Track, due_ns: int, next_ns: int, slot_ns: int, end_ns: int, horizon_ns: int
-    ) -> tuple[int, int, int, int]:
-        """Serve one track until another's deadline comes first or there is a request; where it then stands.
+    def _follow(self, track: Track, due_ns: int, next_ns: int, slot_ns: int, horizon_ns: int) -> tuple[int, int, int]:
+        """Serve one track up to a horizon, at least once; where it then stands.
 
-        This is the hot path: between two sleeps it touches as little as it can, because caches are cold after each.
+        This is the hot path: between two sleeps it does as little as it can, because caches are cold after each.
         """
         now_ns, sleep_until_ns, uniform = self._clock.now_ns, self._clock.sleep_until_ns, self._uniform
         read, keep, period_ns, jitter = track.reader.read, track.rows.append, track.period_ns, track.jitter
-        requests = self._requests
-        while due_ns <= horizon_ns and not requests:
-            if due_ns - end_ns > LONGEST_SLEEP_NS:
-                end_ns += LONGEST_SLEEP_NS
-                sleep_until_ns(end_ns)
-                continue
+        while True:
             sleep_until_ns(due_ns)
             begin_ns = now_ns()
             if begin_ns >= next_ns:
                 slot_ns, next_ns = self._skip(track, slot_ns, next_ns, begin_ns)
             try:
                 values = read()
-                end_ns = now_ns()
-                keep((due_ns, begin_ns, end_ns, values))
+                keep((due_ns, begin_ns, now_ns(), values))
             except ReadGap as gap:
-                end_ns = now_ns()
                 track.miss(slot_ns, slot_ns + period_ns, gap.reason, 1)
             except Exception as error:  # noqa: BLE001 - a faulty reader costs its own samples, not everyone's
-                end_ns = now_ns()
                 track.miss(slot_ns, slot_ns + period_ns, f"reader error: {error!r}", 1)
             due_ns = next_ns
             slot_ns += period_ns
             next_ns = slot_ns + period_ns
             if jitter:
                 next_ns += int(uniform() * period_ns)
-        return due_ns, next_ns, slot_ns, end_ns
+            if due_ns > horizon_ns:
+                return due_ns, next_ns, slot_ns
 
     def _skip(self, track: Track, slot_ns: int, next_ns: int, now_ns: int) -> tuple[int, int]:
         """Note missed slots; start of the slot whose deadline passed last, and the first deadline still ahead."""

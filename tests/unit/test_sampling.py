@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from itertools import pairwise
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -17,17 +19,24 @@ START = 1_000_000_000_000
 MS = 1_000_000
 
 
+class Done(BaseException):
+    """Ends a loop at once, where a stop would be noticed a moment later."""
+
+
 class ManualClock:
     """Time passes only by sleeping, which overshoots by the next of `delays`, and by `advance`."""
 
     def __init__(self, delays: Iterator[int] | None = None) -> None:
         self.time_ns = START
+        self.done = False
         self._delays = delays
 
     def now_ns(self) -> int:
         return self.time_ns
 
     def sleep_until_ns(self, due_ns: int) -> None:
+        if self.done:
+            raise Done
         if due_ns > self.time_ns:
             self.time_ns = due_ns
         if self._delays is not None:
@@ -38,7 +47,7 @@ class ManualClock:
 
 
 class ScriptedReader:
-    """Yields 1, 2, 3...; `script` may fail or take time at the n-th read; stops the sampler after the last."""
+    """Yields 1, 2, 3...; `script` may fail or take time at the n-th read."""
 
     columns = (Column("n", "1", "counter"),)
     attributes: Mapping[str, str] = {}
@@ -47,12 +56,12 @@ class ScriptedReader:
         self.count = 0
         self._last = reads
         self._script = script
-        self.sampler: Sampler | None = None
+        self.clock: ManualClock | None = None
 
     def read(self) -> tuple[int, ...]:
         self.count += 1
-        if self.count == self._last and self.sampler:
-            self.sampler.stop()
+        if self.count == self._last and self.clock:
+            self.clock.done = True
         self._script(self.count)
         return (self.count,)
 
@@ -62,9 +71,9 @@ class ScriptedReader:
 
 def sample(clock: ManualClock, *tracks: Track, seed: int = 0) -> None:
     """Run a sampler until the first track's reader has done its reads."""
-    sampler = Sampler(clock, list(tracks), random.Random(seed).random)
-    tracks[0].reader.sampler = sampler  # type: ignore[attr-defined]
-    sampler.run()
+    tracks[0].reader.clock = clock  # type: ignore[attr-defined]
+    with suppress(Done):
+        Sampler(clock, list(tracks), random.Random(seed).random).run()
 
 
 def slots(track: Track, begin_ns: list[int]) -> list[int]:
@@ -146,31 +155,30 @@ def test_tracks_of_several_periods_share_a_loop_by_deadline() -> None:
     assert [due - START for due, *_ in slow.rows] == [MS // 2, 5 * MS + MS // 2]
 
 
-def test_a_long_sleep_is_cut_so_that_a_stop_is_noticed() -> None:
-    class StoppingClock(ManualClock):
-        def sleep_until_ns(self, due_ns: int) -> None:
-            super().sleep_until_ns(due_ns)
-            if self.time_ns > START + 10 * LONGEST_SLEEP_NS:
-                sampler.stop()
-
-    clock = StoppingClock()
-    track = Track("a", ScriptedReader(9), 3600_000 * MS)
+@pytest.mark.parametrize("period_ns", [MS, 3600_000 * MS])
+def test_a_stop_is_noticed_soon_whatever_the_period(period_ns: int) -> None:
+    clock = ManualClock()
+    track = Track("a", ScriptedReader(10**9, lambda n: sampler.stop()), period_ns)
     sampler = Sampler(clock, [track], random.random)
     sampler.run()
 
-    assert clock.time_ns <= START + 11 * LONGEST_SLEEP_NS
-    assert len(track.rows) == 1
+    assert clock.time_ns - START <= LONGEST_SLEEP_NS + MS
 
 
-def test_a_track_can_join_a_running_loop() -> None:
-    first = Track("first", ScriptedReader(10, lambda n: sampler.add(second) if n == 3 else None), MS)
-    second = Track("second", ScriptedReader(99), MS, phase_ns=MS // 2)
-    sampler = Sampler(ManualClock(), [first], random.random)
-    first.reader.sampler = sampler  # type: ignore[attr-defined]
-    sampler.run()
+def test_a_track_can_join_a_running_loop_soon() -> None:
+    reads = 2 * LONGEST_SLEEP_NS // MS
+    first = Track("first", ScriptedReader(reads, lambda n: sampler.add(second) if n == 3 else None), MS)
+    second = Track("second", ScriptedReader(10**9), MS, phase_ns=MS // 2)
+    clock = ManualClock()
+    sampler = Sampler(clock, [first], random.random)
+    first.reader.clock = clock  # type: ignore[attr-defined]
+    with suppress(Done):
+        sampler.run()
 
-    assert second.rows[0][0] == START + 2 * MS + MS // 2
-    assert len(second.rows) == 7
+    joined_ns = second.rows[0][0]
+    assert START + 2 * MS < joined_ns <= START + LONGEST_SLEEP_NS + 2 * MS
+    assert [due for due, *_ in second.rows] == list(range(joined_ns, START + (reads - 1) * MS, MS))
+    assert [due for due, *_ in first.rows] == [START + k * MS for k in range(reads)]
 
 
 def test_a_loop_without_tracks_ends() -> None:
