@@ -29,6 +29,8 @@ class Desk:
 
     def due_ns(self, request: Request, now_ns: int) -> int | None:
         """From when a flush can complete the answer; None if there is nothing to wait for."""
+        if self._ledger.last.t_ns == 0 and not isinstance(request, Mark):
+            return now_ns  # the recorder has only just been started: nobody knows yet which streams there are
         if not isinstance(request, Between):
             return None
         try:

@@ -29,6 +29,7 @@ class Ledger:
         self._heard_ns: dict[str, int] = {}
         self._described_ns: dict[str, int] = {}
         self.last = Frame(0)
+        """The latest frame; its time is 0 before the first of a recorder."""
 
     @property
     def histories(self) -> Mapping[str, History]:
@@ -42,6 +43,7 @@ class Ledger:
     def retire_all(self) -> None:
         """The recorder ends; streams of the next one go on counting where those of the same name were."""
         self._retired = set(self._histories)
+        self.last = Frame(0)
 
     def take(self, frame: Frame) -> list[Series]:
         """Take on a frame; what is new of each stream that it mentions."""

@@ -125,6 +125,13 @@ def test_nobody_waits_for_ever(desk: Desk) -> None:
     assert desk.due_ns(Flush(), NOW) is None
 
 
+def test_before_a_recorders_first_frame_nobody_but_a_mark_is_answered(desk: Desk, ledger: Ledger) -> None:
+    assert desk.due_ns(Status(), NOW) is None
+    ledger.retire_all()
+    assert desk.due_ns(Status(), NOW) == desk.due_ns(Subscribe(("*",)), NOW) == NOW
+    assert desk.due_ns(Mark("a", 5), NOW) is None
+
+
 def test_all_answers_are_plain_json(desk: Desk) -> None:
     asked = [
         Status(), Flush(), Mark("a", 5), Subscribe(("*",)), Subscribe(("apm",)),
