@@ -142,13 +142,16 @@ def run(root: Path, seconds: float, scrapers: int) -> Outcome:
     finally:
         service.end()
     return Outcome(
-        scrapers,
-        took.size,
-        *(_percentile(took, share, 1e6) for share in (50, 99, 100)),
-        *(_percentile(ready, share, 1e6) for share in (50, 99)),
-        sum(not line.startswith("#") for line in body.splitlines()),
-        _percentile(alone, 99, 1e3),
-        _percentile(scraped, 99, 1e3),
+        scrapers=scrapers,
+        scrapes=took.size,
+        scrape_p50_ms=_percentile(took, 50, 1e6),
+        scrape_p99_ms=_percentile(took, 99, 1e6),
+        scrape_worst_ms=_percentile(took, 100, 1e6),
+        ready_p50_ms=_percentile(ready, 50, 1e6),
+        ready_p99_ms=_percentile(ready, 99, 1e6),
+        series=sum(not line.startswith("#") for line in body.splitlines()),
+        late_p99_us_alone=_percentile(alone, 99, 1e3),
+        late_p99_us_scraped=_percentile(scraped, 99, 1e3),
     )
 
 
