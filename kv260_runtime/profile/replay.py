@@ -5,8 +5,9 @@ from __future__ import annotations
 import platform
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
-from importlib.metadata import version
 from typing import Any
+
+import numpy as np
 
 from kv260_runtime.profile.result import ProfileResult
 from telemetry.version import VERSION
@@ -30,7 +31,7 @@ class Difference:
 def figures_of(result: ProfileResult) -> dict[str, Any]:
     """All figures without their quality, and what computed them; JSON keeps every bit of them."""
     return {
-        "computed_by": {"kvbench": VERSION, "numpy": version("numpy"), "machine": platform.machine()},
+        "computed_by": {"kvbench": VERSION, "numpy": np.__version__, "machine": platform.machine()},
         "runs": {
             str(run.run_id): {name: one.value for name, one in run.measured.figures.items()}
             for model in result.models
