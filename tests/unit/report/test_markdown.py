@@ -8,8 +8,9 @@ from kv260_runtime.report import renderer
 from tests.unit.report.sessions import HOSTILE
 
 
-def table(text):
-    return [line for line in text.splitlines() if line.startswith("|")]
+def tables(text):
+    """The lines of each table of a page."""
+    return [part.splitlines() for part in text.split("\n\n") if part.startswith("|")]
 
 
 def columns(line):
@@ -17,11 +18,18 @@ def columns(line):
 
 
 def test_the_table_has_a_column_a_model_and_one_for_the_change(result):
-    lines = table(renderer("markdown")(result))
+    figures, _ = tables(renderer("markdown")(result))
 
-    assert {columns(line) for line in lines} == {5}
-    assert lines[2] == "| kept runs |  | 2 of 3 | 2 of 2 |  |"
-    assert any(line.startswith("| energy per execution, som | J | 0.18") for line in lines)
+    assert {columns(line) for line in figures} == {5}
+    assert figures[2] == "| kept runs |  | 2 of 3 | 2 of 2 |  |"
+    assert any(line.startswith("| energy per execution, som | J | 0.18") for line in figures)
+
+
+def test_a_second_table_has_both_intervals_of_each_model(result):
+    _, intervals = tables(renderer("markdown")(result))
+
+    assert {columns(line) for line in intervals} == {7}
+    assert intervals[0] == "| 95 % intervals | unit | a | accuracy | b | accuracy | change |"
 
 
 def test_it_says_that_the_board_was_emulated_and_what_was_excluded(result):
@@ -35,6 +43,6 @@ def test_it_says_that_the_board_was_emulated_and_what_was_excluded(result):
 def test_names_cannot_add_columns_or_markup(hostile):
     text = renderer("markdown")(hostile[0])
 
-    assert {columns(line) for line in table(text)} == {5}
+    assert [{columns(line) for line in lines} for lines in tables(text)] == [{5}, {7}]
     assert HOSTILE not in text
     assert not re.search(r"(?<!\\)<(?!/?(details|summary)>)", text)
