@@ -25,6 +25,14 @@ def apply_realtime(wanted: bool) -> str:
     return f"SCHED_FIFO {PRIORITY}"
 
 
+def spare_cpu() -> int | None:
+    """The CPU a recorder is best pinned to: the last one allowed, since interrupts mostly go to the first; None if
+    there is only one.
+    """
+    allowed = os.sched_getaffinity(0)
+    return max(allowed) if len(allowed) > 1 else None
+
+
 def apply_affinity(cpu: int | None) -> str:
     """Pin the calling thread, and all it starts from now on, to one CPU; say what came of it."""
     if cpu is None:
