@@ -84,6 +84,7 @@ def run_loop(
     runner: Runner, inputs: Sequence[Mapping[str, Array]], tickets: Tickets, reporter: Reporter, thread: int
 ) -> None:
     """Execute while there are tickets, loading the next input each time; the stamps bracket load and execution."""
+    runner.adopt()
     now_ns = SystemClock.now_ns
     turn = thread
     while tickets.take():

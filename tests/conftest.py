@@ -27,3 +27,8 @@ def shared_dir() -> Path:
     if not (folder / "README.md").is_file():
         pytest.skip("../shared is absent: the real files this test reads are not here")
     return folder
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """On a board, contract tests run on its DPU as well."""
+    parser.addoption("--hardware", metavar="MODEL.xmodel", help="run contract tests on the board's DPU with this model")

@@ -1,7 +1,7 @@
 """One file an accelerator API; the only importers of vendor modules.
 
 A runner executes one model, or one subgraph of it, synchronously.
-It belongs to the thread that opened it: the vendor's runners must never be shared between threads.
+It belongs to the thread that opened or adopted it: the vendor's runners must never be shared between threads.
 """
 
 from __future__ import annotations
@@ -59,8 +59,12 @@ class Runner(Protocol):
         """Copies of the outputs of the last execution."""
         ...
 
+    def adopt(self) -> None:
+        """Make the calling thread the owner; others that load, execute or fetch raise WrongThread."""
+        ...
+
     def close(self) -> None:
-        """Release the runner before its graph, in that order."""
+        """Release the runner before its graph, in that order; idempotent."""
         ...
 
 

@@ -7,17 +7,19 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from kv260_runtime.accelerators import Array, TensorSpec
+from kv260_runtime.accelerators.ownership import Owned
 from kv260_runtime.accelerators.tensors import checked_inputs
 from kv260_runtime.errors import ModelRejected
 from kv260_runtime.execute import Executor, open_executor
 from kv260_runtime.xmodel import XModelError, read_xmodel
 
 
-class ExecutorRunner:
+class ExecutorRunner(Owned):
     """A Runner over an Executor."""
 
     def __init__(self, executor: Executor) -> None:
         """Own the executor."""
+        super().__init__()
         self._executor = executor
         self._in: dict[str, Array] = {}
         self._out: dict[str, Array] = {}
@@ -34,19 +36,23 @@ class ExecutorRunner:
 
     def load(self, tensors: Mapping[str, Array]) -> None:
         """Copy the inputs."""
-        arrays = checked_inputs(self.inputs, tensors)
-        self._in = {spec.name: array.copy() for spec, array in zip(self.inputs, arrays, strict=True)}
+        with self._use():
+            arrays = checked_inputs(self.inputs, tensors)
+            self._in = {spec.name: array.copy() for spec, array in zip(self.inputs, arrays, strict=True)}
 
     def execute(self) -> None:
         """Run once."""
-        self._out = self._executor.run(self._in)
+        with self._use():
+            self._out = self._executor.run(self._in)
 
     def fetch(self) -> dict[str, Array]:
         """Copies of the outputs."""
-        return {name: values.copy() for name, values in self._out.items()}
+        with self._use():
+            return {name: values.copy() for name, values in self._out.items()}
 
     def close(self) -> None:
         """Release the plan."""
+        self._is_closed = True
         self._executor.close()
 
 

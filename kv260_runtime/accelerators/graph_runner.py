@@ -13,15 +13,25 @@ from typing import Any
 import numpy as np
 
 from kv260_runtime.accelerators import Array, TensorSpec
+from kv260_runtime.accelerators.ownership import Owned
 from kv260_runtime.accelerators.tensors import checked_inputs, spec_of
-from kv260_runtime.accelerators.vendor import load_graph, vendor_module
-from kv260_runtime.errors import ModelRejected, RunFailed
+from kv260_runtime.accelerators.vendor import (
+    dpu_subgraphs,
+    load_graph,
+    require_fingerprint,
+    run_to_end,
+    vendor_module,
+)
+from kv260_runtime.errors import ModelRejected
 
 
-class GraphRunner:
+class GraphRunner(Owned):
     """A Runner over vitis_ai_library.GraphRunner."""
 
     def __init__(self, graph: Any) -> None:  # noqa: ANN401
+        super().__init__()
+        require_fingerprint(dpu_subgraphs(graph))
+        # Everything of the vendor's points into the graph, which it does not keep.
         self._graph = graph
         self._runner: Any = vendor_module("vitis_ai_library").GraphRunner.create_graph_runner(graph)
         self._in = list(self._runner.get_inputs())
@@ -38,22 +48,23 @@ class GraphRunner:
         return self._outputs
 
     def load(self, tensors: Mapping[str, Array]) -> None:
-        for buffer, array in zip(self._in, checked_inputs(self._inputs, tensors), strict=True):
-            np.copyto(np.asarray(buffer), array)
+        with self._use():
+            for buffer, array in zip(self._in, checked_inputs(self._inputs, tensors), strict=True):
+                np.copyto(np.asarray(buffer), array)
 
     def execute(self) -> None:
-        job, status = self._runner.execute_async(self._in, self._out)
-        waited = self._runner.wait((job, status))
-        if status or waited:
-            raise RunFailed(f"GraphRunner returned status {status or waited}")
+        with self._use():
+            run_to_end(self._runner, self._in, self._out)
 
     def fetch(self) -> dict[str, Array]:
-        return {
-            spec.name: np.array(np.asarray(buffer), copy=True)
-            for spec, buffer in zip(self._outputs, self._out, strict=True)
-        }
+        with self._use():
+            return {
+                spec.name: np.array(np.asarray(buffer), copy=True)
+                for spec, buffer in zip(self._outputs, self._out, strict=True)
+            }
 
     def close(self) -> None:
+        self._is_closed = True
         self._in, self._out = [], []
         self._runner = None
         self._graph = None

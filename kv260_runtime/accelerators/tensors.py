@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from kv260_runtime.accelerators import Array, TensorSpec
+from kv260_runtime.accelerators import Array, Runner, TensorSpec
 from kv260_runtime.errors import ModelRejected
 
 
@@ -56,6 +56,23 @@ def quantise(real: Array, fix_point: int, dtype: str = "int8") -> Array:
         scaled = np.floor(np.asarray(real, dtype=np.float64) * 2.0**fix_point + 0.5)
     stored: Array = np.clip(np.where(np.isnan(scaled), 0, scaled), limits.min, limits.max).astype(dtype)
     return stored
+
+
+def load_real(runner: Runner, reals: Mapping[str, Array]) -> None:
+    """Load real values, quantised to each input's fix point (`quantise`); float inputs get them as they are.
+
+    Raises ModelRejected as `load` does, and for an integer input without a fix point.
+    """
+    specs = {spec.name: spec for spec in runner.inputs}
+    runner.load({name: _stored(specs[name], real) if name in specs else real for name, real in reals.items()})
+
+
+def _stored(spec: TensorSpec, real: Array) -> Array:
+    if np.dtype(spec.dtype).kind == "f":
+        return np.asarray(real).astype(spec.dtype)
+    if spec.fix_point is None:
+        raise ModelRejected(f"input {spec.name!r} stores {spec.dtype} without a fix point: load stored values")
+    return quantise(real, spec.fix_point, spec.dtype)
 
 
 def random_inputs(specs: Sequence[TensorSpec], seed: int, count: int) -> list[dict[str, Array]]:

@@ -9,15 +9,24 @@ from typing import Any
 import numpy as np
 
 from kv260_runtime.accelerators import Array, TensorSpec
+from kv260_runtime.accelerators.ownership import Owned
 from kv260_runtime.accelerators.tensors import checked_inputs, spec_of
-from kv260_runtime.accelerators.vendor import load_graph, pick_subgraph, vendor_module
-from kv260_runtime.errors import RunFailed
+from kv260_runtime.accelerators.vendor import (
+    load_graph,
+    pick_subgraph,
+    require_fingerprint,
+    run_to_end,
+    vendor_module,
+)
 
 
-class VartRunner:
+class VartRunner(Owned):
     """A Runner over vart.Runner; its arrays are its own, writable and contiguous, as the binding demands."""
 
     def __init__(self, graph: Any, subgraph: Any) -> None:  # noqa: ANN401
+        super().__init__()
+        require_fingerprint([subgraph])
+        # Everything of the vendor's points into the graph, which it does not keep.
         self._graph = graph
         self._runner: Any = vendor_module("vart").Runner.create_runner(subgraph, "run")
         self._inputs = tuple(spec_of(tensor) for tensor in self._runner.get_input_tensors())
@@ -34,19 +43,20 @@ class VartRunner:
         return self._outputs
 
     def load(self, tensors: Mapping[str, Array]) -> None:
-        for own, array in zip(self._in, checked_inputs(self._inputs, tensors), strict=True):
-            np.copyto(own, array)
+        with self._use():
+            for own, array in zip(self._in, checked_inputs(self._inputs, tensors), strict=True):
+                np.copyto(own, array)
 
     def execute(self) -> None:
-        job, status = self._runner.execute_async(self._in, self._out)
-        waited = self._runner.wait((job, status))
-        if status or waited:
-            raise RunFailed(f"vart.Runner returned status {status or waited}")
+        with self._use():
+            run_to_end(self._runner, self._in, self._out)
 
     def fetch(self) -> dict[str, Array]:
-        return {spec.name: array.copy() for spec, array in zip(self._outputs, self._out, strict=True)}
+        with self._use():
+            return {spec.name: array.copy() for spec, array in zip(self._outputs, self._out, strict=True)}
 
     def close(self) -> None:
+        self._is_closed = True
         self._runner = None
         self._graph = None
 

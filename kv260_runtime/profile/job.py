@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from kv260_runtime.accelerators.vendor import FINGERPRINT_VARIABLE
 from kv260_runtime.boards import BoardSession
 from kv260_runtime.errors import ExitCode, KvbenchError
 from kv260_runtime.profile.evaluate import measured_run, question_of
@@ -84,6 +85,7 @@ class ProfileJob:
         self._progress = progress
         self._repeats = [options.repeats] * len(subjects)
         self._cost_due_ns = 0
+        self._fingerprint = ""
 
     def run(self) -> None:
         """Make all runs. A KeyboardInterrupt ends the job after the present run is written down as interrupted.
@@ -106,7 +108,9 @@ class ProfileJob:
 
     def _describe(self) -> None:
         environment = self._environment()
-        self._log.put_meta("identity", identify(self._board, SystemFiles(), environment))
+        identity = identify(self._board, SystemFiles(), environment)
+        self._log.put_meta("identity", identity)
+        self._fingerprint = str(identity.get("dpu", {}).get("fingerprint") or "")
         self._log.put_meta("plan", {**self._options.as_json(), "workload": self._subjects[0].spec.kind})
         self._log.put_meta("models", [subject.as_json() for subject in self._subjects])
 
@@ -132,7 +136,7 @@ class ProfileJob:
         return recording
 
     def _environment(self) -> Mapping[str, str]:
-        return {**os.environ, **self._board.environment}
+        return {**os.environ, **self._board.environment, FINGERPRINT_VARIABLE: self._fingerprint}
 
     def _make_runs(self) -> None:
         options = self._options

@@ -7,6 +7,7 @@ import os
 import socket
 import sys
 import threading
+import weakref
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
@@ -35,6 +36,7 @@ class Connection:
             raise BoardLost(f"{SOCKET_VARIABLE} is not set: start this process with the virtual board's environment")
         self._lock = threading.Lock()
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        weakref.finalize(self, self._socket.close)
         try:
             self._socket.connect(path)
         except OSError as error:
