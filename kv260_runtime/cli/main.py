@@ -24,9 +24,11 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     ),
     "report": ("kv260_runtime.cli.report", "show a session that was recorded earlier, in any format"),
     "compare": ("kv260_runtime.cli.compare", "say whether one model costs more than another, and judge limits"),
+    "external": ("kv260_runtime.cli.external", "add a power meter's file, or readings typed in, to a session"),
     "export": ("kv260_runtime.cli.export", "write a session's raw samples as CSV, NPZ or Parquet"),
     "fold": ("kv260_runtime.cli.fold", "tell what each subgraph of a model costs, from a session of many executions"),
     "doctor": ("kv260_runtime.cli.doctor", "say what this board offers, what is missing, and the remedy"),
+    "top": ("kv260_runtime.cli.top", "show DPU, cores, rails and memory traffic live"),
     "mark": ("kv260_runtime.cli.mark", "name this instant in whatever records the board now"),
     "replay": ("kv260_runtime.cli.replay", "compute a session's figures anew from its samples and compare them"),
 }

@@ -12,6 +12,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from kv260_runtime.cli import board as board_options
+from kv260_runtime.cli import meter
 from kv260_runtime.cli.options import number, whole
 from kv260_runtime.errors import ExitCode, KvbenchError, RunFailed
 from kv260_runtime.profile.plan import ORDERS
@@ -28,6 +29,7 @@ examples:
   kvbench profile a.xmodel --board virtual            on an emulated KV260, anywhere
   kvbench profile --demo --board virtual --runs 2 --duration 3
   kvbench profile a.xmodel --workload dpu --executions 2500
+  kvbench profile a.xmodel --external meter.csv --external-columns time=t,power=P --external-boundary "12 V input"
   kvbench profile a.xmodel -- xdputil benchmark {model} -i -1 1
 """
 
@@ -39,6 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     board_options.add_arguments(parser)
     _add_workload(parser)
     _add_plan(parser)
+    meter.add_arguments(parser)
     parser.add_argument("--out", type=Path, metavar="FILE", help="the session file to create (default: a name by date)")
     parser.add_argument("--json", action="store_true", help="print the result as JSON instead of a table")
     parser.add_argument("--quiet", action="store_true", help="no progress on stderr")
@@ -117,6 +120,7 @@ def _check(arguments: argparse.Namespace) -> None:
         raise KvbenchError("with MODEL and -- COMMAND, the command needs {model} where the path goes", ExitCode.USAGE)
     if (arguments.begin or arguments.end or arguments.count) and not arguments.rest:
         raise KvbenchError("--begin, --end and --count go with -- COMMAND", ExitCode.USAGE)
+    meter.check(arguments)
     if arguments.input is not None and not arguments.input.is_file():
         raise KvbenchError(f"{arguments.input}: no such file", ExitCode.NO_INPUT)
 
@@ -162,19 +166,23 @@ def _profile(arguments: argparse.Namespace, models: list[Path], stack: ExitStack
     board, profile = board_options.open_board(arguments.board, arguments.board_option)
     stack.callback(board.close)
     clock = SystemClock()
-    progress = Progress(sys.stderr, clock, quiet=arguments.quiet)
+    plan = meter.plan(arguments, clock)
+    progress = Progress(sys.stderr, clock, quiet=arguments.quiet, live=plan.prompter is None)
     progress.note(f"measuring on {board.label}; session file {options.session}")
     interrupted = False
     try:
-        ProfileJob(options, subjects, board, profile, clock, progress).run()
+        ProfileJob(options, subjects, board, profile, clock, progress, plan.tick).run()
     except KeyboardInterrupt:
         interrupted = True
+    trouble = plan.attach(options.session, progress.note)
     result = evaluate(options.session)
     with closing(SessionLog.open(options.session)) as log:
         log.put_meta(META_KEY, figures_of(result))
     sys.stdout.write(renderer("json" if arguments.json else "table")(result) + ("\n" if arguments.json else ""))
     if interrupted:
         return ExitCode.INTERRUPTED
+    if trouble is not None:
+        raise trouble
     bare = [model.name for model in result.models if model.kept == 0]
     if bare:
         raise RunFailed(
@@ -197,4 +205,5 @@ def _options(arguments: argparse.Namespace) -> ProfileOptions:
         order=arguments.order,
         repeats=arguments.repeats,
         session=session,
+        pulse=arguments.pulse or arguments.external is not None,
     )

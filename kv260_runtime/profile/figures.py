@@ -12,7 +12,7 @@ import numpy as np
 from kv260_runtime.profile.records import RunFacts
 from kv260_runtime.profile.result import RunFigures
 from telemetry.errors import NotCovered, SessionError
-from telemetry.figures import busy, cpu, energy, latency, memory, power, temperature, throughput
+from telemetry.figures import busy, cpu, energy, external, latency, memory, power, temperature, throughput
 from telemetry.figures.figure import Figure, figure
 from telemetry.figures.repeatable import weighted_mean
 from telemetry.figures.throughput import ExecutionSpan
@@ -160,8 +160,26 @@ def _power(question: Question, known: Mapping[str, Figure]) -> Answers:
     rails = question.rails()
     if not rails:
         yield "power", lambda: power.mean_watts(question.series("power"), question.steady())
+    kinds = {stream.name: stream.kind for stream in question.source.streams()}
     for rail in rails:
-        yield from _rail(question, rail, known)
+        yield from (_typed if kinds[rail] == external.TYPED else _rail)(question, rail, known)
+
+
+def _typed(question: Question, rail: str, known: Mapping[str, Figure]) -> Answers:
+    """A meter whose display was read now and then."""
+    label = rail.partition(".")[2]
+    series = partial(question.series, rail)
+
+    def per_execution() -> dict[str, Figure]:
+        return _renamed(external.per_execution(_known(known, f"power.{label}"), _known(known, "throughput")), label)
+
+    yield f"power.{label}", lambda: _renamed(external.mean_reading(series(), question.trimmed()), label)
+    yield f"energy_per_execution.{label}", per_execution
+    yield f"throughput_per_watt.{label}", lambda: _per_watt(known, label)
+
+
+def _per_watt(known: Mapping[str, Figure], label: str) -> dict[str, Figure]:
+    return _renamed(throughput.per_watt(_known(known, "throughput"), _known(known, f"power.{label}")), label)
 
 
 def _rail(question: Question, rail: str, known: Mapping[str, Figure]) -> Answers:
@@ -182,14 +200,13 @@ def _rail(question: Question, rail: str, known: Mapping[str, Figure]) -> Answers
     def per_execution() -> dict[str, Figure]:
         idle = known.get(f"idle_power.{label}")
         found = energy.per_execution_over(series(), span(), None if idle is None else idle.value)
-        both = [found.total] if found.above_idle is None else [found.total, found.above_idle]
+        is_meter = series().stream.kind == external.FILE
+        total = external.by_equation_25(found.total) if is_meter else found.total
+        both = [total] if found.above_idle is None else [total, found.above_idle]
         return {f"{one.name}.{label}": one for one in both}
 
     yield f"energy_per_execution.{label}", per_execution
-    yield (
-        f"throughput_per_watt.{label}",
-        lambda: _renamed(throughput.per_watt(_known(known, "throughput"), _known(known, f"power.{label}")), label),
-    )
+    yield f"throughput_per_watt.{label}", lambda: _per_watt(known, label)
 
 
 def _idle_watts(series: Series, question: Question, label: str) -> Figure:

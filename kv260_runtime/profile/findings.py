@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from kv260_runtime.profile.figures import Question
 from kv260_runtime.profile.result import ModelResult, RunFigures
 from telemetry.errors import NotCovered
-from telemetry.figures import busy, cpu, power, suspicion
+from telemetry.figures import busy, cpu, external, power, suspicion
 from telemetry.figures.figure import Figure
 from telemetry.findings import Finding, conditions, counting, runs, sampling
 from telemetry.model import Series, Window
@@ -37,10 +37,16 @@ def _checks(question: Question, figures: Mapping[str, Figure]) -> Iterator[Check
     yield from _counting(question, figures)
     yield from _sampling(question, figures)
     yield from _compute_units(question, figures)
-    for rail in question.names("power."):
+    for rail in _sampled_rails(question):
         yield from _rail(question, rail, figures)
     if question.names("frequency"):
         yield lambda: _clocks(question, figures)
+
+
+def _sampled_rails(question: Question) -> list[str]:
+    """Power rails that were sampled, not read from a display now and then."""
+    streams = question.source.streams()
+    return [one.name for one in streams if one.name.startswith("power.") and one.kind != external.TYPED]
 
 
 def _clocks(question: Question, figures: Mapping[str, Figure]) -> Finding | None:
@@ -68,12 +74,13 @@ def _counting(question: Question, figures: Mapping[str, Figure]) -> Iterator[Che
 
 
 def _sampling(question: Question, figures: Mapping[str, Figure]) -> Iterator[Check]:
+    rails = _sampled_rails(question)
     periods = {stream.name: stream.period_ns for stream in question.source.streams()}
     for name, one in figures.items():
         stream = _stream_behind(name)
         if stream in periods:
             yield _late(stream, one, periods[stream])
-        if name.startswith("power."):
+        if name in rails:
             yield _few(name, one)
     observers = [one for name, one in figures.items() if name.startswith("observer_seconds.")]
     if observers:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import resource
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ from typing import Any
 from kv260_runtime.accelerators.vendor import FINGERPRINT_VARIABLE
 from kv260_runtime.boards import BoardSession
 from kv260_runtime.errors import ExitCode, KvbenchError
+from kv260_runtime.external import pulse
 from kv260_runtime.profile.evaluate import measured_run, question_of
 from kv260_runtime.profile.identity import identify
 from kv260_runtime.profile.plan import Order, PlannedRun, plan_runs
@@ -25,6 +26,7 @@ from telemetry.boards import BoardProfile
 from telemetry.clock import Clock
 from telemetry.errors import SessionError, TelemetryError
 from telemetry.files import SystemFiles
+from telemetry.realtime import spare_cpu
 from telemetry.recording import RecorderPlan, Recording
 from telemetry.session.log import RunInfo, SessionLog
 from telemetry.session.reader import SessionReader
@@ -50,6 +52,8 @@ class ProfileOptions:
     repeats: int
     """How many excluded runs of one model may be repeated."""
     session: Path
+    pulse: bool = False
+    """Whether a load pulse comes first, by which a meter's clock is found."""
 
     def as_json(self) -> dict[str, Any]:
         """For the session's metadata."""
@@ -62,6 +66,7 @@ class ProfileOptions:
             "executions": self.executions,
             "order": self.order,
             "repeats": self.repeats,
+            "pulse": self.pulse,
         }
 
 
@@ -76,7 +81,10 @@ class ProfileJob:
         profile: BoardProfile,
         clock: Clock,
         progress: Progress,
+        on_tick: Callable[[str], None] | None = None,
     ) -> None:
+        """`on_tick` is called with the phase a few times a second."""
+        self._on_tick = on_tick
         self._options = options
         self._subjects = subjects
         self._board = board
@@ -97,6 +105,8 @@ class ProfileJob:
             self._describe()
             self._recording = self._start_recorder()
             try:
+                if self._options.pulse:
+                    self._make_pulse()
                 self._make_runs()
             except KeyboardInterrupt:
                 self._log.put_meta("interrupted", True)
@@ -120,6 +130,7 @@ class ProfileJob:
             board=self._profile,
             session=str(self._options.session),
             files=self._board.files,
+            cpu=spare_cpu(),
         )
         try:
             recording, manner = record(plan)
@@ -128,6 +139,7 @@ class ProfileJob:
         self._log.put_meta("missing_sensors", dict(recording.ready.missing))
         ready, attached = recording.ready, isinstance(recording, AttachedRecording)
         about = {"attached": attached, "manner": manner, "realtime": ready.realtime, "streams": ready.streams}
+        about["cpu"] = ready.cpu
         self._log.put_meta("recorder", about)
         if manner != OWN:
             self._progress.note(manner)
@@ -137,6 +149,29 @@ class ProfileJob:
 
     def _environment(self) -> Mapping[str, str]:
         return {**os.environ, **self._board.environment, FINGERPRINT_VARIABLE: self._fingerprint}
+
+    def _make_pulse(self) -> None:
+        """The load pattern by which a meter's clock is found."""
+        self._progress.begin("load pulse", pulse.LENGTH_NS)
+        pulse.emit(
+            self._load,
+            pulse.cores_to_spin(self._board.emulated),
+            self._clock,
+            lambda marker: self._log.marker(None, marker),
+            self._tick,
+        )
+        self._progress.end("done")
+
+    def _load(self, duration_ns: int) -> None:
+        """The first model for about so long; a command of its own length is left out, and the cores are the load."""
+        spec = self._subjects[0].spec
+        if spec.kind == "command":
+            self._clock.sleep_until_ns(self._clock.now_ns() + duration_ns)
+            return
+        context = RunContext(self._clock, self._environment(), self._tick)
+        observed = open_workload(spec).run(RunRequest(duration_ns), context)
+        if observed.failure is not None:
+            self._progress.note(f"the load pulse lacks the model: {observed.failure}")
 
     def _make_runs(self) -> None:
         options = self._options
@@ -213,6 +248,8 @@ class ProfileJob:
 
     def _tick(self, phase: str) -> None:
         self._progress.phase(phase)
+        if self._on_tick is not None:
+            self._on_tick(phase)
         if self._clock.now_ns() >= self._cost_due_ns:
             self._note_cost()
 

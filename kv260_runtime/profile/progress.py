@@ -12,11 +12,12 @@ REDRAW_NS = 250_000_000
 class Progress:
     """Writes to a text stream; knows nothing of runs beyond their labels and expected lengths."""
 
-    def __init__(self, stream: TextIO, clock: Clock, *, quiet: bool = False) -> None:
+    def __init__(self, stream: TextIO, clock: Clock, *, quiet: bool = False, live: bool = True) -> None:
+        """`live` is False where something else writes to the same terminal."""
         self._stream = stream
         self._clock = clock
         self._quiet = quiet
-        self._live = stream.isatty()
+        self._live = live and stream.isatty()
         self._left_ns = 0
         self._run_end_ns = 0
         self._label = ""

@@ -111,14 +111,18 @@ class Child:
 
         The caller tells the two apart by `ended`.
         """
+        tick_due_ns = 0
         while self._open:
-            left_ns = deadline_ns - self._clock.now_ns()
+            now_ns = self._clock.now_ns()
+            left_ns = deadline_ns - now_ns
             if left_ns <= 0:
                 return
+            if now_ns >= tick_due_ns:
+                tick()
+                tick_due_ns = now_ns + POLL_NS
             try:
                 line = self._queue.get(timeout=min(left_ns, POLL_NS) / 1e9)
             except queue.Empty:
-                tick()
                 continue
             if line is None:
                 self._open -= 1
