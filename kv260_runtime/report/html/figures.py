@@ -44,7 +44,9 @@ def _card(result: ProfileResult, place: int, largest: float) -> Markup:
     if energy:
         body += _energy(result, model, energy[0], largest)
     elif rate is not None:
-        body.append(tag("p", measure(rate.mean, rate.sd), tag("small", "executions per second"), class_="big"))
+        value, _, spread = measure(rate.mean, rate.sd).partition(" ± ")
+        body.append(tag("p", tag("b", value), " 1/s", tag("span", f" ± {spread}") if spread else None, class_="big"))
+        body.append(tag("p", f"executions{'; ± is the SD over runs' if spread else ''}", class_="quiet rate"))
     return tag("article", head, body, _facts(model, rate if energy else None), class_=f"card {colour(place)}")
 
 

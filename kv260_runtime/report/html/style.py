@@ -66,6 +66,7 @@ CARDS = """
 .card h3 { display: flex; gap: .5rem; align-items: baseline }
 .big { font-size: 1.15rem; line-height: 1.2; font-variant-numeric: tabular-nums; color: var(--quiet) }
 .big b { font-size: 2.5rem; font-weight: 650; letter-spacing: -.03em; color: var(--ink) }
+.rate { margin-bottom: 1.1rem }
 .big.none { color: var(--bad); padding: 1rem 0 }
 .bar { margin: .9rem 0 1.1rem }
 .bar > i {
@@ -222,7 +223,8 @@ NARROW = """
   .axis .minor { display: none }
   .figures, .figures thead, .figures tbody { display: block }
   .figures tr { display: flex; flex-wrap: wrap; padding: .45rem 0; border-bottom: 1px solid var(--rule) }
-  .figures th, .figures td { border: 0; padding: 0 .3rem 0 0; flex: 1 1 0; text-align: left }
+  .figures th, .figures td { border: 0; padding: 0 .3rem 0 0; flex: 1 1 0; min-width: 0; text-align: left }
+  .figures td { white-space: normal; overflow-wrap: anywhere }
   .figures th[scope=row] { flex-basis: 100%; font-size: .82rem; color: var(--quiet) }
   .figures .part th[scope=row] { padding-left: 0; font-style: italic }
   .figures .part td { font-size: .85rem }

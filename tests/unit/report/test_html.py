@@ -214,7 +214,10 @@ PROBE = """<script>
 addEventListener("load", () => {
   const wide = [...document.querySelectorAll("body *")].filter(one => !one.closest(".scroll, .plot, .strip, svg")
     && one.getBoundingClientRect().right > innerWidth + 1).map(one => one.tagName + "." + one.className);
-  parent.document.title = [innerWidth, document.documentElement.scrollWidth, wide.join(" ")].join("|");
+  const plots = document.getElementById("plots"), box = plots.getBoundingClientRect();
+  plots.dispatchEvent(new PointerEvent("pointermove", {clientX: box.left + box.width * .3}));
+  const read = [document.getElementById("reading"), ...document.querySelectorAll("output")].map(one => one.textContent);
+  parent.document.title = [innerWidth, document.documentElement.scrollWidth, wide.join(" "), read.join(";")].join("|");
 });
 </script>"""
 
@@ -222,7 +225,7 @@ addEventListener("load", () => {
 @pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here to lay the page out")
 @pytest.mark.parametrize("width", [390, 1280])
 @pytest.mark.parametrize("names", ["short", "long"])
-def test_nothing_is_wider_than_the_screen(both, hostile, width, names, tmp_path):
+def test_nothing_is_wider_than_the_screen_and_the_pointer_reads_every_panel(both, hostile, width, names, tmp_path):
     """In a frame of that width: a window of Chromium is never narrower than 500 pixels."""
     result, timeline = both if names == "short" else hostile
     inside = html.escape(timeline_renderer("html")(result, timeline).replace("</body>", f"{PROBE}</body>"))
@@ -241,6 +244,9 @@ def test_nothing_is_wider_than_the_screen(both, hostile, width, names, tmp_path)
     )
 
     title = re.search(r"<title>(.*?)</title>", done.stdout)[1]
-    inner, scroll, wide = title.split("|")
+    inner, scroll, wide, read = title.split("|", 3)
     assert (int(inner), int(scroll), wide) == (width, width, "")
+    instant, watts, busy, *_ = read.split(";")
+    assert re.match(r"\d+\.\d s", instant)
+    assert 5 <= float(watts) <= 9 and 0 <= float(busy) <= 100
     assert "CONSOLE" not in done.stderr
