@@ -1,0 +1,1 @@
+"""A board at this moment: where samples come from, what they come to, how that is shown."""
