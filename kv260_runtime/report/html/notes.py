@@ -63,6 +63,7 @@ def method(result: ProfileResult) -> Markup:
     rows: list[tuple[str, object]] = [("runs", words.plan(result.plan))]
     rows += [("boundary", boundary) for boundary in words.boundaries(result)]
     rows += [(f"rail {rail.partition(':')[0]}", rail.partition(": ")[2]) for rail in words.rails(result)]
+    rows += [(f"recorder {name}", value) for name, value in flat(result.recorder) if name != "streams"]
     return join([definitions(rows), _sampling(result), tag("h3", "What the figures are"), _meanings(result)])
 
 
