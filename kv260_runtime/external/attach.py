@@ -20,7 +20,7 @@ from telemetry.errors import NotCovered
 from telemetry.figures import external
 from telemetry.figures.busy import held_states
 from telemetry.figures.power import WATTS, averaging_ns
-from telemetry.model import Column, Int64Array, Stream, Window
+from telemetry.model import Column, Float64Array, Int64Array, Series, Stream, Window
 from telemetry.session.log import SessionLog
 from telemetry.session.reader import SessionReader
 from telemetry.session.writer import ChunkWriter
@@ -160,27 +160,29 @@ def level_of(reader: SessionReader, windows: Sequence[Window]) -> Level:
     Raises NotCovered if it recorded neither.
     """
     streams = reader.streams()
-    rail = next((one for one in streams if one.name.startswith("power.") and one.kind not in _METERS), None)
+    rail = next(
+        (one for one in streams if one.name.startswith("power.") and one.kind not in (external.FILE, external.TYPED)),
+        None,
+    )
     unit = next((one for one in streams if one.name == "cu"), None)
     chosen = rail or unit
     if chosen is None:
         raise NotCovered("the session has neither a power rail of the board nor a compute unit to compare with")
     times, values = [], []
-    begins_ns = windows[0].start_ns
+    read_to_ns = windows[0].start_ns - MARGIN_NS
     for window in windows:
-        first_ns = max(begins_ns, window.start_ns - MARGIN_NS)
-        series = reader.series(chosen.name, first_ns, window.end_ns + MARGIN_NS)
-        begins_ns = max(begins_ns, window.end_ns + MARGIN_NS + 1)
+        series = reader.series(chosen.name, max(read_to_ns, window.start_ns - MARGIN_NS), window.end_ns + MARGIN_NS)
+        read_to_ns = max(read_to_ns, window.end_ns + MARGIN_NS + 1)
         times.append(series.t_ns - (averaging_ns(chosen) or 0))
-        if rail is not None:
-            values.append(np.asarray(series.values[WATTS], np.float64))
-        else:
-            name = chosen.columns[0].name.partition(".")[2]
-            values.append(np.nan_to_num(held_states(series, name)))
+        values.append(_load(series, is_rail=rail is not None))
     t_ns, levels = np.concatenate(times), np.concatenate(values)
     if t_ns.size < 2:
         raise NotCovered(f"{chosen.name} has no samples around the load pattern")
     return Level(chosen.name, t_ns, levels)
 
 
-_METERS = (external.FILE, external.TYPED)
+def _load(series: Series, is_rail: bool) -> Float64Array:
+    if is_rail:
+        return np.asarray(series.values[WATTS], np.float64)
+    unit = series.stream.columns[0].name.partition(".")[2]
+    return np.asarray(np.nan_to_num(held_states(series, unit)), np.float64)

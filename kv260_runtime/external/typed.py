@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import select
 from collections.abc import Sequence
@@ -23,7 +24,7 @@ def parse_seconds(text: str) -> tuple[float, ...]:
         seconds = tuple(float(word) for word in text.split(","))
     except ValueError:
         seconds = ()
-    if not seconds or min(seconds) <= 0 or list(seconds) != sorted(set(seconds)):
+    if not seconds or not all(0 < one < math.inf for one in seconds) or list(seconds) != sorted(set(seconds)):
         raise KvbenchError(f"{text!r}: write ascending seconds, e.g. 10,20,30,40,50", ExitCode.USAGE)
     return seconds
 
@@ -34,7 +35,7 @@ def parse_watts(text: str) -> list[float] | None:
         watts = [float(word.replace(",", ".")) for word in text.split()]
     except ValueError:
         return None
-    return watts if all(0 <= one < float("inf") for one in watts) else None
+    return watts if all(0 <= one < math.inf for one in watts) else None
 
 
 class Prompter:
