@@ -212,8 +212,8 @@ class ProfileJob:
         subject = self._subjects[planned.model]
         info = RunInfo(subject.name, planned.phase, planned.index, attempt, {"trim_ns": self._options.trim_ns})
         run_id = self._log.start_run(info)
-        self._progress.begin(_label(subject.name, planned, attempt), self._length_ns(planned))
         try:
+            self._progress.begin(_label(subject.name, planned, attempt), self._length_ns(planned))
             observed = open_workload(subject.spec).run(
                 self._request(planned), RunContext(self._clock, self._environment(), self._tick)
             )
