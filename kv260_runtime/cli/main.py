@@ -22,6 +22,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
         "kv260_runtime.cli.inspect",
         "show what is in compiled models: partition, tensors, memory, DDR traffic, warnings",
     ),
+    "verify": ("kv260_runtime.cli.verify", "compare what a board's DPU computes with the executor, tensor by tensor"),
     "report": ("kv260_runtime.cli.report", "show a session that was recorded earlier, in any format"),
     "compare": ("kv260_runtime.cli.compare", "say whether one model costs more than another, and judge limits"),
     "external": ("kv260_runtime.cli.external", "add a power meter's file, or readings typed in, to a session"),
