@@ -34,6 +34,7 @@ def run_findings(question: Question, measured: RunFigures) -> tuple[Finding, ...
 
 
 def _checks(question: Question, figures: Mapping[str, Figure]) -> Iterator[Check]:
+    yield lambda: conditions.host_slower(question.facts.host_slower)
     yield from _counting(question, figures)
     yield from _sampling(question, figures)
     yield from _compute_units(question, figures)

@@ -26,6 +26,8 @@ class RunFacts:
     idle: tuple[Window, ...]
     printed_per_second: float | None = None
     """The rate that an external command printed itself."""
+    host_slower: str | None = None
+    """What an emulated runner said of its own slowness."""
 
     @property
     def timed(self) -> bool:
@@ -65,4 +67,5 @@ def run_facts(
         idle_kind=str(told.get("idle_kind", "")),
         idle=tuple(Window(*pair) for pair in told.get("idle_ns", [])),
         printed_per_second=told.get("details", {}).get("printed_per_second"),
+        host_slower=told.get("details", {}).get("host_slower"),
     )

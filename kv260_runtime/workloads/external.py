@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -11,6 +12,9 @@ from kv260_runtime.workloads import Observation, RunContext, RunRequest
 from kv260_runtime.workloads.child import Child, describe_exit
 from telemetry.markers import CommandParser, CommandResult
 from telemetry.model import Int64Array, Window
+
+HOST_SLOWER = re.compile(rb"\bhost-slower: (.+)")
+"""What an emulated runner says when it computes more slowly than the device it stands for (docs/virtual-board.md)."""
 
 Judge = Callable[[CommandResult, int | None], "str | None"]
 """Given what the command told and its exit code, why the run does not count."""
@@ -28,10 +32,12 @@ def observe_command(
     before = _stay_idle(request, context)
     # Loading is not told apart from running, so its time is allowed for as well.
     limit_ns = request.start_timeout_ns + request.duration_ns + request.stall_timeout_ns
-    began_ns = context.clock.now_ns()
+    began_ns, slow = context.clock.now_ns(), None
     with Child(command, context.clock, context.environment) as child:
         for line in child.lines(began_ns + limit_ns, lambda: context.tick("running")):
             parser.feed(line.t_ns, line.text)
+            if slow is None and (said := HOST_SLOWER.search(line.text)):
+                slow = said[1].decode(errors="replace").strip()
         code = child.wait() if child.ended else None
         told = parser.result()
         stalled = None if child.ended else f"the command did not end within {limit_ns / 1e9:.0f} s"
@@ -54,6 +60,7 @@ def observe_command(
             "command": list(command),
             "verdict": told.verdict,
             "printed_per_second": told.frames_per_second,
+            "host_slower": slow,
             "last_lines": last_lines if failure else [],
         },
     )

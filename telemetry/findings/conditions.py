@@ -127,3 +127,15 @@ def throttled(
         f"{name} fell from {high / 1e6:.0f} to {low / 1e6:.0f} MHz in the run{by}{at}",
         "the board protected itself from heat or undervoltage: improve cooling and supply, and measure again",
     )
+
+
+def host_slower(said: str | None) -> Finding | None:
+    """An emulated device waited for the host to compute its results."""
+    if said is None:
+        return None
+    return Finding(
+        "host-slower",
+        "warning",
+        f"the host computes more slowly than the emulated device: {said}",
+        "feed inputs that repeat, run longer, or set KVBENCH_OUTPUTS=unread where no output is read",
+    )

@@ -9,6 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.system.harness import profile
+
 PROGRAMS = Path(__file__).parent / "programs"
 SOFTMAX_TOLERANCE = 1e-6
 
@@ -77,3 +79,19 @@ def test_a_faulty_device_gives_one_wrong_element(shared_dir, tmp_path):
     assert done.returncode == 0, done.stderr
     with np.load(target) as given:
         assert [int((given[name] != values).sum()) for name, values in expected.items()] == [1]
+
+
+def test_a_benchmark_of_repeated_inputs_has_the_devices_time_and_tells_that_the_host_is_slower(shared_dir, tmp_path):
+    model = shared_dir / "xmodels/yolov5n_640_b4096.xmodel"
+    patterns = ("--begin", "^begin", "--end", "^end", "--count", "^execution", "--runs", "1", "--smoke", "0")
+    plan = ("--idle", "0.5", "--trim", "0.2", "--duration", "3")
+
+    own = profile(tmp_path, model, *plan, "--runs", "1", "--smoke", "0", "--workload", "dpu")
+    own.session.unlink()
+    theirs = profile(tmp_path, model, *plan, *patterns, "--", sys.executable, PROGRAMS / "loop.py", "{model}", 300)
+
+    assert theirs.code == own.code == 0, theirs.errors
+    ratio = theirs.figure("throughput")["mean"] / own.figure("throughput")["mean"]
+    assert ratio == pytest.approx(1, rel=0.05)
+    findings = [finding["code"] for run in theirs.runs(kept=True) for finding in run["findings"]]
+    assert "host-slower" in findings
