@@ -33,8 +33,8 @@ MS = 1_000_000
 CU = "DPUCZDX8G_1"
 
 NINE_UNEQUAL_NS = [1_900_000, 60_000, 55_000, 50_000, 45_000, 40_000, 35_000, 30_000, 25_000]
-"""Nine commands of 2.24 ms together; the board begins each up to 0.1 ms late and ends it in time, which leaves 0.36 % of
-560 ms. A command shorter than the sampling slot is seen by chance only, so the estimate of this share has a standard
+"""Nine commands of 2.24 ms together; the board begins each up to 0.1 ms late and ends it in time, which leaves 0.36 %
+of 560 ms. A command shorter than the sampling slot is seen by chance only, so the estimate of this share has a standard
 error of 1.5 % over five runs of 60 s (one sample at random in each slot, simulated)."""
 
 
