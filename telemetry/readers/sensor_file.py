@@ -66,8 +66,9 @@ class SensorFile:
 
     def read(self) -> bytes:
         """The present content, never empty; ReadGap for any fault."""
+        size = self._size
         try:
-            data = (self._open or self._search()).read(self._size)
+            data = (self._open or self._search()).read(size)
         except OSError as error:
             if error.errno not in PASSING:
                 self.close()
@@ -76,7 +77,7 @@ class SensorFile:
             # No driver means "nothing" by an empty read, but a regular file that was replaced answers so for ever.
             self.close()
             raise ReadGap(EMPTY)
-        if len(data) >= self._size < BYTES_MAX:
+        if len(data) == size < BYTES_MAX:
             self._size *= 4
             return self.read()
         return data
