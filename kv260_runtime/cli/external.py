@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from telemetry.model import Window
 
 
+SCHEMA_VERSION = 1
+"""Of --json: docs/schemas/external.schema.json."""
+
 EPILOG = """\
 examples:
   kvbench external session.kvs --csv meter.csv --columns time=t,power=P,unit=mW --boundary "12 V input"
@@ -64,6 +67,7 @@ def run(arguments: argparse.Namespace) -> int:
             raise KvbenchError("say what the meter measures: --boundary '12 V input'", ExitCode.USAGE)
         told = _attached(arguments)
     if arguments.json:
+        told = {"schema_version": SCHEMA_VERSION, "kind": "kvbench external", **told}
         sys.stdout.write(json.dumps(told, indent=2, ensure_ascii=False) + "\n")
     else:
         sys.stdout.writelines(f"{name}: {value}\n" for name, value in told.items())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 
+import jsonschema
 import pytest
 
 from kv260_runtime.cli.main import build_parser, main
@@ -37,12 +38,18 @@ def stream_names(session):
         return [stream.name for stream in reader.streams()]
 
 
-def test_a_file_is_added_and_a_replay_agrees(session, tmp_path, capsys):
+@pytest.fixture(scope="module")
+def schema(repository):
+    return json.loads((repository / "docs/schemas/external.schema.json").read_text())
+
+
+def test_a_file_is_added_and_a_replay_agrees(session, tmp_path, capsys, schema):
     csv = write_meter(tmp_path / "meter.csv")
     words = ["external", str(session), "--csv", str(csv), "--columns", "time=s,power=mW,unit=mW", *BOUNDARY, "--json"]
 
     assert main(words) == ExitCode.OK
     told = json.loads(capsys.readouterr().out)
+    jsonschema.validate(told, schema)
     assert told["rail"] == "power.12-v-input"
     assert told["readings"] == csv.read_text().count("\n")
     assert told["correlation"] > 0.95
@@ -63,12 +70,15 @@ def test_typed_readings_are_added(session, capsys, monkeypatch):
 @pytest.mark.parametrize(
     ("trace", "joules", "seconds", "above_idle"), [("CNN", 62.7, 10.5, 9.8), ("CNV", 48.8, 7.4, 11.8)]
 )
-def test_the_run_of_a_real_trace_is_found_without_a_session(shared_dir, capsys, trace, joules, seconds, above_idle):
+def test_the_run_of_a_real_trace_is_found_without_a_session(
+    shared_dir, capsys, schema, trace, joules, seconds, above_idle
+):
     csv = shared_dir / f"traces/kv260_ina260_pm_{trace}_int8.csv"
     words = ["external", "--csv", str(csv), "--columns", "time=tiempo,power=potencia,unit=mW", "--json"]
 
     assert main(words) == ExitCode.OK
     told = json.loads(capsys.readouterr().out)
+    jsonschema.validate(told, schema)
     assert told["seconds"] == pytest.approx(seconds, rel=0.02)
     assert told["joules"] == pytest.approx(joules, rel=0.02)
     assert told["joules_above_idle"] == pytest.approx(above_idle, rel=0.04)

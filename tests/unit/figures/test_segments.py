@@ -39,7 +39,8 @@ def test_the_dpu_run_of_a_real_trace_is_found(
 @given(
     seed=st.integers(0, 2**32 - 1),
     idle=st.floats(1, 10),
-    step=st.floats(0.3, 10),
+    # Half a step of 5 SD of the noise: at 3 SD one reading in a thousand lies on the wrong side and moves an edge.
+    step=st.floats(0.5, 10),
     begin=st.integers(5, 400),
     length=st.integers(30, 500),
 )
