@@ -60,6 +60,11 @@ class Tensor(_Attributed):
         """Bytes."""
         return self._tensor.size_bytes
 
+    @property
+    def producer(self) -> Op:
+        """The operator that makes it."""
+        return self._graph.get_tensor_producer(self)
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Tensor) and self._tensor is other._tensor
 
@@ -88,9 +93,47 @@ class Op(_Attributed):
         model = self._graph.model
         return {name: [Op(self._graph, model.op(op)) for op in ops] for name, ops in self._op.args.items()}
 
+    def get_input_num(self, name: str) -> int:
+        """How many producers an argument has."""
+        return len(self._op.args.get(name, []))
+
+    def get_input_ops_by_name(self, name: str) -> list[Op]:
+        """Producers of one argument."""
+        return self.get_input_ops()[name]
+
+    def get_input_op(self, name: str, idx: int = 0) -> Op:
+        """One producer of one argument."""
+        return self.get_input_ops()[name][idx]
+
+    def get_fanout_ops(self) -> list[Op]:
+        """Operators that read what it produces."""
+        return [op for op in self._graph.toposort() if self._op.name in op._op.producers()]
+
+    def get_fanout_num(self) -> int:
+        """How many operators read what it produces."""
+        return len(self.get_fanout_ops())
+
+    def get_input_tensors(self) -> list[Tensor]:
+        """What it reads, in the order of the file."""
+        return [self._graph.get_op(name).get_output_tensor() for name in self._op.producers()]
+
+    def get_input_tensors_by_name(self, name: str) -> list[Tensor]:
+        """What it reads as one argument."""
+        return [op.get_output_tensor() for op in self.get_input_ops_by_name(name)]
+
+    def get_input_tensor(self, name: str, idx: int = 0) -> Tensor:
+        """One tensor of one argument."""
+        return self.get_input_op(name, idx).get_output_tensor()
+
     def get_output_tensor(self) -> Tensor:
         """What it produces."""
         return Tensor(self._graph, self._op.tensor)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Op) and self._op is other._op
+
+    def __hash__(self) -> int:
+        return id(self._op)
 
 
 class Subgraph(_Attributed):
@@ -108,13 +151,51 @@ class Subgraph(_Attributed):
         """Its name."""
         return self.model.name
 
+    @property
+    def root(self) -> Subgraph:
+        """The top of the tree."""
+        return self.graph.get_root_subgraph()
+
+    get_root = root
+
+    @property
+    def depth(self) -> int:
+        """How many nodes lie above it."""
+        return 0 if self._parent is None else self._parent.depth + 1
+
     def get_graph(self) -> Graph:
         """The graph it is part of."""
         return self.graph
 
+    def has_op(self, op: Op | str) -> bool:
+        """Whether it holds an operator."""
+        return (op if isinstance(op, str) else op.get_name()) in self.model.all_op_names()
+
+    def is_child(self, other: Subgraph) -> bool:
+        """Whether another one lies directly below."""
+        return any(other.model is child for child in self.model.children)
+
+    def find_child_subgraph_by_op_name(self, name: str) -> Subgraph | None:
+        """The node directly below that holds an operator."""
+        return next((child for child in self.toposort_child_subgraph() if child.has_op(name)), None)
+
+    def find_child_subgraph_by_op(self, op: Op) -> Subgraph | None:
+        """The node directly below that holds an operator."""
+        return self.find_child_subgraph_by_op_name(op.get_name())
+
+    def get_tensor_producer(self, tensor: Tensor) -> Op:
+        """The operator that makes a tensor."""
+        return self.graph.get_tensor_producer(tensor)
+
     def get_parent(self) -> Subgraph | None:
         """The node above."""
         return self._parent
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Subgraph) and self.model is other.model
+
+    def __hash__(self) -> int:
+        return id(self.model)
 
     def get_children_num(self) -> int:
         """How many nodes lie directly below."""
@@ -189,8 +270,44 @@ class Graph(_Attributed):
         return set(self.toposort())
 
     def get_op(self, name: str) -> Op:
-        """The operator of that name."""
-        return Op(self, self.model.op(name))
+        """The operator of that name; aborts the process if there is none."""
+        try:
+            return Op(self, self.model.op(name))
+        except XModelError as error:
+            glog.fatal("graph_imp.cpp:265", f"[UNILOG][FATAL][XIR_UNDEFINED_OP][Undefined OP!] {error}")
+
+    def get_tensors(self) -> set[Tensor]:
+        """The output of every operator, unordered."""
+        return {op.get_output_tensor() for op in self.toposort()}
+
+    def get_tensor(self, name: str) -> Tensor:
+        """The tensor of that name; aborts the process if there is none."""
+        return self._making(name).get_output_tensor()
+
+    def get_tensor_producer(self, tensor: Tensor) -> Op:
+        """The operator that makes a tensor; aborts the process if there is none."""
+        return self._making(tensor.name)
+
+    def _making(self, name: str) -> Op:
+        found = next((op for op in self.model.ops if op.tensor.name == name), None)
+        if found is None:
+            glog.fatal("graph_imp.cpp:287", f"[UNILOG][FATAL][XIR_UNDEFINED_TENSOR][Undefined tensor!] {name}")
+        return Op(self, found)
+
+    def get_head_ops(self) -> list[Op]:
+        """Operators that read nothing."""
+        return [op for op in self.toposort() if not op.get_input_tensors()]
+
+    def get_tail_ops(self) -> list[Op]:
+        """Operators that nobody reads."""
+        return [op for op in self.toposort() if not op.get_fanout_num()]
+
+    def get_leaf_subgraph(self, op: Op) -> Subgraph:
+        """The lowest node that holds an operator."""
+        node = self.get_root_subgraph()
+        while (below := node.find_child_subgraph_by_op(op)) is not None:
+            node = below
+        return node
 
 
 def _python_value(kind: str, value: Any) -> Any:  # noqa: ANN401

@@ -75,6 +75,26 @@ def test_operators_lead_to_their_producers(graph: xir_api.Graph) -> None:
     assert graph.get_op_num() == len(graph.get_ops())
 
 
+def test_a_graph_is_walked_by_tensors_consumers_and_leaves(graph: xir_api.Graph) -> None:
+    root = graph.get_root_subgraph()
+    dpu = root.toposort_child_subgraph()[1]
+    op = next(op for op in graph.toposort() if op.get_type() == "conv2d-fix")
+    tensor = op.get_output_tensor()
+    assert graph.get_tensor(tensor.name) == tensor and tensor.producer == op == dpu.get_tensor_producer(tensor)
+    assert tensor in graph.get_tensors()
+    assert op.get_input_num("input") == 1 and op.get_input_tensor("input") in op.get_input_tensors()
+    assert all(op in reader.get_input_ops()["input"] for reader in op.get_fanout_ops())
+    assert op.get_fanout_num() > 0 and op not in graph.get_head_ops() and op not in graph.get_tail_ops()
+    assert dpu.has_op(op) and root.find_child_subgraph_by_op(op) == dpu and root.is_child(dpu)
+    assert graph.get_leaf_subgraph(op).has_op(op)
+    assert (root.depth, dpu.depth) == (0, 1) and dpu.get_root == root
+
+
+def test_a_tensor_that_is_not_there_aborts_the_process(model: Path) -> None:
+    code = "import sys, xir\nxir.Graph.deserialize(sys.argv[1]).get_tensor('nix')"
+    assert "Undefined tensor!] nix" in aborted(code, str(model))
+
+
 def test_a_missing_attribute_aborts_the_process(model: Path) -> None:
     code = "import sys, xir\nxir.Graph.deserialize(sys.argv[1]).get_root_subgraph().get_attr('nix')"
     assert "Undefined attribute!] nix" in aborted(code, str(model))
