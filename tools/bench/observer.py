@@ -76,7 +76,7 @@ class Repeats:
     seconds: float
 
 
-SHORT = Repeats(cpu=5, lateness=4, throughput=6, seconds=1.5)
+SHORT = Repeats(cpu=8, lateness=4, throughput=6, seconds=1.2)
 LONG = Repeats(cpu=15, lateness=10, throughput=20, seconds=5.0)
 
 
