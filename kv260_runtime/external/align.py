@@ -21,6 +21,7 @@ LEAST_LEAD = 0.05
 """By how much the best place must beat any other; else the pattern may have been found in the wrong place."""
 LONGEST_DRIFT = 2e-3
 """Clocks that run this much apart are no clocks; the board's crystal is good to 5e-5."""
+NO_VARIATION = 1e-10
 SLACK_NS = 1_000_000_000
 
 
@@ -121,9 +122,11 @@ def correlations(among: Float64Array, template: Float64Array) -> Float64Array:
     products = np.fft.irfft(np.fft.rfft(centred, length) * np.conj(np.fft.rfft(pattern, length)), length)[: n - k + 1]
     sums, squares = (np.concatenate(([0.0], np.cumsum(part))) for part in (centred, centred**2))
     spread = squares[k:] - squares[:-k] - (sums[k:] - sums[:-k]) ** 2 / k
-    scale = np.sqrt(np.maximum(spread, 0.0) * np.sum(pattern**2))
-    flat = scale <= 1e-9 * k * max(float(np.abs(centred).max()) * float(np.abs(pattern).max()), 1e-300)
-    return np.where(flat, 0.0, products / np.where(flat, 1.0, scale))
+    # Differences of running sums are good to about 1e-13 of the whole; less than 1e-10 of it is no variation.
+    flat = spread <= NO_VARIATION * squares[-1]
+    scale = np.sqrt(np.where(flat, 1.0, spread) * np.sum(pattern**2))
+    scores: Float64Array = np.where(flat | (scale == 0), 0.0, products / np.where(scale == 0, 1.0, scale))
+    return scores
 
 
 def _averages(t_ns: Int64Array, values: Float64Array, window: Window, step_ns: int, width_ns: int) -> Float64Array:
