@@ -62,8 +62,8 @@ def between_groups(
 ) -> Comparison:
     """The same for any number of sessions a side, each with the values of its runs.
 
-    Several sessions of a side show by themselves how sessions spread, and count as one value each. A side of one session
-    borrows the spread of the other side, or takes `spread` (relative, as a given) where neither side shows one.
+    Several sessions of a side show by themselves how sessions spread, and count as one value each. A side of one
+    session borrows the spread of the other side, or takes `spread` (relative, as a given) where neither shows one.
     `sensor_u` is the relative standard uncertainty of each side's sensor, 0 if both used the same one. ValueError for
     values that are not positive, or a lone session of fewer than two runs.
     """
