@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 from telemetry.boards import BoardProfile, board_names, detect_board, load_board
@@ -13,15 +14,19 @@ from telemetry.errors import ConfigError, TelemetryError
 from telemetry.files import SystemFiles
 from telemetry.notify import Notifier
 from telemetry.readers.sensor_file import text
-from telemetry.session import SessionLog
 from telemetry.version import VERSION
 
-CONFIG_EXIT_CODE, FAILED_EXIT_CODE = 78, 74
+USAGE_EXIT_CODE, FAILED_EXIT_CODE, CONFIG_EXIT_CODE = 64, 74, 78
+MOST_MINUTES = 120.0
+LEAST_RAW_MB = 2
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Run until SIGTERM or SIGINT; sysexits codes."""
-    options = _parser().parse_args(arguments)
+    try:
+        options = _parser().parse_args(arguments)
+    except SystemExit as ending:
+        raise SystemExit(USAGE_EXIT_CODE if ending.code == 2 else ending.code) from None
     try:
         _serve(options)
     except TelemetryError as error:
@@ -36,13 +41,12 @@ def _serve(options: argparse.Namespace) -> None:
     from telemetry.service import web
     from telemetry.service.loop import Service, ServiceOptions
 
-    log = _raw_file(options.raw) if options.raw else None
     chosen = ServiceOptions(
         root=options.root,
         socket=options.socket or socket_path(options.root),
         raw=options.raw,
         # Half for the file that an earlier start left behind.
-        ring_bytes=options.raw_max_mb * 1_000_000 // 2,
+        ring_bytes=round(options.raw_max_mb * 500_000),
         history_ns=round(options.history_minutes * 60e9),
         emulated=_is_emulated(options.root),
         files=options.files,
@@ -52,8 +56,6 @@ def _serve(options: argparse.Namespace) -> None:
     service.start()
     print(f"metrics on http://{server.server_name or 'localhost'}:{server.server_port}/", file=sys.stderr, flush=True)
     service.run()
-    if log:
-        log.close()
 
 
 def _board(name: str, root: Path) -> BoardProfile:
@@ -70,11 +72,14 @@ def _is_emulated(root: Path) -> bool:
     return "(emulated)" in (text(SystemFiles(), root / "proc/version") or "")
 
 
-def _raw_file(path: Path) -> SessionLog:
-    """A fresh file; what an earlier start left is kept beside it, because CLOCK_MONOTONIC may have begun anew since."""
-    if path.exists():
-        path.replace(path.with_name(path.name + ".previous"))
-    return SessionLog.create(path)
+def _between(low: float, high: float) -> Callable[[str], float]:
+    def number(text: str) -> float:
+        value = float(text)
+        if not low <= value <= high:
+            raise argparse.ArgumentTypeError(f"{text} is not from {low:g} to {high:g}")
+        return value
+
+    return number
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -89,7 +94,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "--history-minutes",
-        type=float,
+        type=_between(0.1, MOST_MINUTES),
         default=10.0,
         metavar="N",
         help="how far back clients may ask for energy and bytes (default 10)",
@@ -101,8 +106,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--raw", type=Path, metavar="FILE", help="keep raw samples in this session file")
     parser.add_argument(
         "--raw-max-mb",
-        type=int,
-        default=200,
+        type=_between(LEAST_RAW_MB, 1e6),
+        default=200.0,
         metavar="N",
         help="and in FILE.previous, together at most N MB (default 200)",
     )

@@ -170,7 +170,9 @@ class Service:
     # Clients
 
     def _heed(self, client: Client, request: Request) -> Request:
-        """Stamp a mark as it comes, whatever waits before it, and pass it on."""
+        """Stamp a request as it comes, whatever waits before it, and pass a mark on."""
+        if isinstance(request, Flush):
+            return Flush(self._clock.now_ns())
         if not isinstance(request, Mark):
             return request
         mark = replace(request, t_ns=self._clock.now_ns() if request.t_ns is None else request.t_ns)
@@ -194,9 +196,9 @@ class Service:
     def _answer(self, client: Client, request: Request | ConfigError) -> Reply | None:
         if isinstance(request, ConfigError):
             return refusal("request", str(request))
-        if isinstance(request, Flush):
-            self._flush()
         due_ns = self._desk.due_ns(request, self._clock.now_ns())
+        if isinstance(request, Flush) and request.t_ns > self._flushed_ns:
+            due_ns = request.t_ns
         if due_ns is not None:
             due_ns = max(due_ns, self._flushed_ns + FLUSH_NS)
             self._wanted_ns = due_ns if self._wanted_ns is None else min(due_ns, self._wanted_ns)

@@ -26,6 +26,9 @@ class Status:
 class Flush:
     """`flush`."""
 
+    t_ns: int = 0
+    """When it came."""
+
 
 @dataclass(frozen=True)
 class Mark:

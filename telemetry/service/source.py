@@ -1,28 +1,33 @@
-"""The recorder of the service: one process and the pipe through which its samples come."""
+"""The recorder of the service: one process, the pipe through which its samples come, and the file it may keep."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator
 from contextlib import suppress
+from pathlib import Path
 
 from telemetry.errors import SessionError, TelemetryError
 from telemetry.feed import PIPE_BYTES, FeedReader, Frame
 from telemetry.protocol import RecorderPlan
 from telemetry.recording import Recording
+from telemetry.session import SessionLog
 
 
 class Source:
     """A running recorder; closed by `stop`."""
 
     def __init__(self, plan: RecorderPlan) -> None:
-        """Start it; raises as Recording.start does."""
+        """Start it; raises as Recording.start does. A session that the plan names is made anew."""
+        self._log = _raw_file(Path(plan.session)) if plan.session is not None else None
         reading, writing = os.pipe()
         try:
             plan.feed = writing
             self._recording = Recording.start(plan)
         except BaseException:
             os.close(reading)
+            if self._log is not None:
+                self._log.close()
             raise
         finally:
             os.close(writing)
@@ -51,8 +56,17 @@ class Source:
         """End the recorder; why its last samples did not reach the raw file, if they did not."""
         try:
             self._recording.stop()
+            if self._log is not None:
+                self._log.close()
         except TelemetryError as error:
             return str(error)
         finally:
             os.close(self._descriptor)
         return None
+
+
+def _raw_file(path: Path) -> SessionLog:
+    """A fresh file; what an earlier recorder left stays beside it, as CLOCK_MONOTONIC may have begun anew since."""
+    if path.exists():
+        path.replace(path.with_name(path.name + ".previous"))
+    return SessionLog.create(path)

@@ -44,6 +44,17 @@ def passed(connection: Connection, duration_ns: int) -> tuple[int, int]:
     return begin_ns, begin_ns + duration_ns
 
 
+def covered(connection: Connection, duration_ns: int) -> tuple[int, int]:
+    """The same, one in which a loaded machine let the compute unit be read often enough."""
+    while True:
+        span = passed(connection, duration_ns)
+        try:
+            connection.ask("busy", *span)
+        except NotCovered:
+            continue
+        return span
+
+
 # HTTP
 
 
@@ -81,8 +92,12 @@ def test_a_client_that_says_nothing_keeps_nobody_waiting(daemon: Daemon) -> None
 
 
 def test_a_measured_block_knows_what_it_took(daemon: Daemon) -> None:
-    with daemon.connect() as connection, measure("idle", path=daemon.socket) as measured:
-        passed(connection, 300 * MS)
+    with daemon.connect() as connection:
+        while True:
+            with measure("idle", path=daemon.socket) as measured:
+                passed(connection, 300 * MS)
+            if "busy_share" not in measured.why:  # a loaded machine may have kept the sampler waiting
+                break
     assert measured.why == {}
     assert measured.watts == pytest.approx(4.83, rel=0.02)
     assert measured.uncertainty_joules == pytest.approx(0.03 * measured.seconds, rel=0.3)
@@ -190,7 +205,7 @@ def test_a_c_program_is_told_the_same(daemon: Daemon, repository: Path, tmp_path
     compile_ = ["cc", "-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Werror", f"-I{repository / 'include'}"]
     subprocess.run([*compile_, "-o", tmp_path / "client", tmp_path / "client.c"], check=True)
     with daemon.connect() as connection:
-        begin_ns, end_ns = passed(connection, 300 * MS)
+        begin_ns, end_ns = covered(connection, 300 * MS)
         words = [str(tmp_path / "client"), str(daemon.socket), str(begin_ns), str(end_ns)]
         lines = subprocess.run(words, capture_output=True, text=True, check=True).stdout.splitlines()
         told = {kind: connection.ask(kind, begin_ns, end_ns) for kind in ("joules", "bytes", "busy")}
@@ -334,12 +349,35 @@ def test_the_death_of_its_recorder_is_its_own(board: VirtualBoard, tmp_path: Pat
         (("--socket", "/" + "x" * 120), "a socket's path has at most 107 bytes"),
     ],
 )
-def test_wrong_options_end_it_in_one_line(tmp_path: Path, words: tuple[str, ...], told: str) -> None:
+def test_options_that_cannot_be_had_end_it_in_one_line(tmp_path: Path, words: tuple[str, ...], told: str) -> None:
     base = ("--root", str(tmp_path), "--listen", "127.0.0.1:0", "--board", str(_only_cpu(tmp_path)))
     done = subprocess.run([sys.executable, "-m", "telemetry.daemon", *base, *words], capture_output=True, text=True)
     assert done.returncode == 78
     assert told in done.stderr
     assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("words", [("--history-minutes", "0"), ("--raw-max-mb", "much"), ("--port", "1")])
+def test_options_that_make_no_sense_are_a_fault_of_usage(words: tuple[str, ...]) -> None:
+    done = subprocess.run([sys.executable, "-m", "telemetry.daemon", *words], capture_output=True, text=True)
+    assert done.returncode == 64
+    assert words[0] in done.stderr.splitlines()[-1]
+
+
+def test_a_reload_begins_another_raw_file_and_keeps_the_one_before(board: VirtualBoard, tmp_path: Path) -> None:
+    raw = tmp_path / "raw.kvs"
+    words = ("--board", _only_cpu(tmp_path), "--socket", tmp_path / "s", "--raw", raw)
+    with running(board.root, *words) as daemon, Connection(tmp_path / "s") as connection:
+        passed(connection, 300 * MS)
+        daemon.process.send_signal(signal.SIGHUP)
+        assert daemon.told("RELOADING") == "1"
+        daemon.told("READY")
+        begin_ns = passed(connection, 300 * MS)[0]
+        assert daemon.end() == (0, "reloaded: small\n")
+    with SessionReader(raw) as after, SessionReader(raw.with_name("raw.kvs.previous")) as before:
+        earlier, later = before.series("cpu").t_ns, after.series("cpu").t_ns
+    assert 0 < earlier[-1] < later[0] < begin_ns
+    assert len(later) > 1
 
 
 def test_two_services_do_not_share_a_socket_and_a_stale_one_is_replaced(

@@ -127,7 +127,9 @@ def test_a_client_in_the_sandbox_measures_and_can_write_nowhere(daemon: Daemon, 
     done = subprocess.run([str(word) for word in command], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout)
-    assert (told["why"], told["down"]) == ({}, [])
+    # A loaded machine may have kept the sampler waiting, which concerns the busy share only.
+    assert set(told["why"]) <= {"busy_share"}
+    assert told["down"] == []
     assert told["watts"] == pytest.approx(4.83, rel=0.02)
     assert told["bytes"] > 0
     assert told["user"] == daemon.socket.stat().st_uid
