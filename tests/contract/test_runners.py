@@ -77,7 +77,7 @@ def runner(opener: tuple[Callable[[], Runner], Path, str]) -> Iterator[Runner]:
     opened.close()
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def expected(opener: tuple[Callable[[], Runner], Path, str]) -> Callable[[dict[str, Array]], dict[str, Array]]:
     """What int64 arithmetic computes."""
     graph = read_xmodel(opener[1])
