@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from kv260_runtime.profile.figures import Question
 from kv260_runtime.profile.result import ModelResult, RunFigures
 from telemetry.errors import NotCovered
-from telemetry.figures import busy, cpu, external, power, suspicion
+from telemetry.figures import busy, cpu, external, memory, power, suspicion
 from telemetry.figures.figure import Figure
 from telemetry.findings import Finding, conditions, counting, runs, sampling
 from telemetry.model import Series, Window
@@ -70,8 +70,15 @@ def _counting(question: Question, figures: Mapping[str, Figure]) -> Iterator[Che
     if rate is not None and seconds is not None and executions is not None:
         yield lambda: counting.frames_disagree(executions, rate, seconds)
     moved = figures.get("bytes_per_execution.total")
+    if moved is not None:
+        yield lambda: counting.coarse_edges(moved.value, _edge_doubt_bytes(question, moved.value))
     if moved is not None and question.static_bytes:
         yield lambda: counting.traffic_below_static(moved.value, question.static_bytes or 0)
+
+
+def _edge_doubt_bytes(question: Question, per_execution_bytes: float) -> float:
+    series = question.series("apm")
+    return memory.edge_doubt_bytes(series, question.span(series.stream.period_ns), per_execution_bytes)
 
 
 def _sampling(question: Question, figures: Mapping[str, Figure]) -> Iterator[Check]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection
 
 import numpy as np
@@ -56,6 +57,19 @@ def bytes_per_execution_over(
     moved = _directions(port_bytes(series, span.window), slots)
     found = quality(series, bracketed(series, span.window), _longest_ns(series))
     return {way: figure("bytes_per_execution", sum_ / span.count, found, part=way) for way, sum_ in moved.items()}
+
+
+def edge_doubt_bytes(series: Series, span: ExecutionSpan, per_execution_bytes: float) -> float:
+    """Standard uncertainty of the bytes of one execution from the two intervals that the span's edges cut.
+
+    Interpolation spreads what moved in such an interval evenly, while a burst, of one execution at most, may lie wholly
+    on one side of the edge: a rectangular distribution as wide as the burst, at each edge.
+    """
+    pieces = _unambiguous(series, span.window)
+    names = [described.name for described in series.stream.columns if described.name != CLOCK]
+    moved = [increments(series, name, pieces) for name in names]
+    edges = (min(per_execution_bytes, sum(float(one[edge]) for one in moved)) for edge in (0, -1))
+    return math.hypot(*edges) / math.sqrt(12) / span.count
 
 
 def above_idle(per_execution: Figure, idle: Figure, executions_per_second: Figure) -> Figure:

@@ -33,6 +33,23 @@ def frames_disagree(frames: int, frames_per_second: float, seconds: float) -> Fi
     )
 
 
+COARSE_EDGES = 0.005
+"""Half a percent: where bursts at a window's edges begin to hide what differs between two builds of a model."""
+
+
+def coarse_edges(per_execution_bytes: float, doubt_bytes: float) -> Finding | None:
+    """Memory counters read too seldom for so few executions."""
+    if doubt_bytes <= COARSE_EDGES * per_execution_bytes:
+        return None
+    return Finding(
+        "coarse-edges",
+        "warning",
+        f"memory per execution is uncertain by {doubt_bytes / per_execution_bytes:.1%} (standard uncertainty): "
+        "the counters are read too seldom for bursts at the edges of so few executions",
+        "measure for longer (--duration); the doubt falls with the number of executions",
+    )
+
+
 def traffic_below_static(measured_bytes: float, static_bytes: float, tolerance: float = 0.002) -> Finding | None:
     """Less traffic measured than the instructions alone must cause (board.md, section 2.8)."""
     if measured_bytes >= static_bytes * (1 - tolerance):

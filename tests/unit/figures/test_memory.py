@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from telemetry.errors import NotCovered
 from telemetry.figures import Quality, memory
 from telemetry.figures.figure import figure
+from telemetry.figures.throughput import ExecutionSpan
 from telemetry.model import Series, Window
 
 Build = Callable[..., Series]
@@ -110,3 +111,19 @@ def test_what_moves_at_idle_is_taken_off_an_execution(apm_series: Build) -> None
     per_execution = figure("bytes_per_execution", busy.value / 50, busy.quality, part="read")
     left = memory.above_idle(per_execution, idle, rate)
     assert (left.name, left.value) == ("bytes_above_idle_per_execution.read", pytest.approx(2.9e9 / 50, rel=1e-6))
+
+
+def test_bursts_at_the_edges_are_a_doubt_that_falls_with_the_number_of_executions(apm_series: Build) -> None:
+    """One burst of 60 MB every two seconds: either edge may cut an interval with a whole burst in it."""
+    bursts = 60e6 * np.floor(TIMES / (2 * SECOND) + 0.5)
+    series = apm_series(TIMES, {"read.slot3": bursts}, clock=GHZ * TIMES / SECOND)
+    spans = [ExecutionSpan(Window(950 * MS, 950 * MS + 2 * count * SECOND), count) for count in (1, 4)]
+    doubts = [memory.edge_doubt_bytes(series, span, 60e6) for span in spans]
+    assert doubts[0] == pytest.approx(60e6 / np.sqrt(6))
+    assert doubts[1] == pytest.approx(doubts[0] / 4)
+
+
+def test_an_edge_between_bursts_leaves_no_doubt(apm_series: Build) -> None:
+    bursts = 60e6 * np.floor(TIMES / (2 * SECOND) + 0.5)
+    series = apm_series(TIMES, {"read.slot3": bursts}, clock=GHZ * TIMES / SECOND)
+    assert memory.edge_doubt_bytes(series, ExecutionSpan(Window(2 * SECOND, 6 * SECOND), 2), 60e6) == 0
