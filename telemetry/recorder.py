@@ -31,11 +31,11 @@ COMMIT_NS = 750_000_000
 """How long a sample waits for its commit; the rest of the second that a kill may cost is for the commit itself."""
 FEED_NS = 200_000_000
 """The same for a recorder that feeds a service, whose counters are as old as that."""
-RETRY_NS = 10_000_000_000
+RETRY_NS = 30_000_000_000
 """How often a missing sensor is looked for."""
 SWITCH_SECONDS = 2e-4
 """How long packing may hold the interpreter while a deadline waits."""
-JOIN_SECONDS = 0.6
+JOIN_SECONDS = 0.4
 """How long a loop that was told to stop may take over its last read; a sensor that hangs is left behind."""
 
 
@@ -90,7 +90,7 @@ class Recorder:
         if self._writer is not None and self._writer.log_is_long:
             self._fold_now.set()
         if self.fault and not before:
-            print(self.fault, file=sys.stderr, flush=True)
+            complain(self.fault)
 
     def stop(self) -> Reply:
         """End the loops, commit, close the file."""
@@ -137,7 +137,7 @@ class Recorder:
             try:
                 fold_log(Path(self._plan.session or ""))
             except SessionError as error:
-                print(error, file=sys.stderr, flush=True)
+                complain(str(error))
 
 
 class Requests:
@@ -180,6 +180,12 @@ def serve(recorder: Recorder, requests: Requests, clock: Clock) -> None:
         due_ns = clock.now_ns() + recorder.pace_ns
         if request == FLUSH:
             reply(Reply(flushed=clock.now_ns(), failed=recorder.fault))
+
+
+def complain(line: str) -> None:
+    """One line to standard error, which may be a file on the same full disk."""
+    with suppress(OSError):
+        os.write(sys.stderr.fileno(), line.encode() + b"\n")
 
 
 def reply(message: Reply) -> None:

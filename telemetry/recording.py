@@ -10,7 +10,7 @@ import sys
 import tempfile
 from collections.abc import Mapping
 from contextlib import suppress
-from typing import IO
+from typing import IO, Literal
 
 import msgspec
 
@@ -31,6 +31,7 @@ class Recording:
         self._process = process
         self._errors = complaints
         self._said = ""
+        self._received = b""
         self.ready = RecorderReady([], {}, "", process.pid)
         self.summary: dict[str, StreamSummary] = {}
         """Samples, missed slots and late samples of each stream; known once stopped."""
@@ -55,18 +56,17 @@ class Recording:
         )
         recording = cls(process, complaints)
         try:
-            ready = recording._ask(msgspec.json.encode(plan).decode()).ready
-            if ready is None:
-                raise TelemetryError("the recorder answered its plan with something else")
+            ready = recording._ask(msgspec.json.encode(plan).decode(), "ready").ready
         except BaseException:
             recording._end()
             raise
+        assert ready is not None
         recording.ready = ready
         return recording
 
     def flush(self) -> None:
         """Return when all that was sampled up to now can be read from the session; SessionError if it cannot."""
-        reply = self._ask(FLUSH)
+        reply = self._ask(FLUSH, "flushed")
         if reply.failed:
             raise SessionError(reply.failed)
 
@@ -79,7 +79,7 @@ class Recording:
             self._end()
             return
         try:
-            reply = self._ask(STOP)
+            reply = self._ask(STOP, "stopped")
         finally:
             self._end()
         self.summary = reply.stopped or {}
@@ -91,23 +91,26 @@ class Recording:
         code = self._process.poll()
         return None if code is None else self._obituary(code)
 
-    def _ask(self, line: str) -> Reply:
-        """Send one line and return the answer; raises what the recorder reports instead of one."""
+    def _ask(self, line: str, answer: Literal["ready", "flushed", "stopped"]) -> Reply:
+        """Send one line and return its answer; raises what the recorder reports instead of one."""
         assert self._process.stdin is not None
         try:
             self._process.stdin.write(line.encode() + b"\n")
             self._process.stdin.flush()
         except BrokenPipeError:
             raise TelemetryError(self._obituary(self._process.wait())) from None
-        reply = msgspec.json.decode(self._line(), type=Reply)
-        if reply.failed and not (reply.flushed or reply.stopped):
-            raise getattr(errors, reply.error)(reply.failed)
-        return reply
+        while True:
+            reply = msgspec.json.decode(self._line(), type=Reply)
+            if getattr(reply, answer) is not None:
+                return reply
+            if reply.failed and reply.flushed is None:
+                raise getattr(errors, reply.error)(reply.failed)
+            # The answer to a request that a Ctrl-C kept its asker from waiting for.
 
     def _line(self) -> bytes:
         assert self._process.stdout is not None
-        descriptor, received = self._process.stdout.fileno(), b""
-        while not received.endswith(b"\n"):
+        descriptor = self._process.stdout.fileno()
+        while b"\n" not in self._received:
             if not select.select([descriptor], [], [], REPLY_SECONDS)[0]:
                 raise TelemetryError(
                     f"the recorder (process {self._process.pid}) has not answered for {REPLY_SECONDS} s"
@@ -115,8 +118,9 @@ class Recording:
             data = os.read(descriptor, 65536)
             if not data:
                 raise TelemetryError(self._obituary(self._process.wait()))
-            received += data
-        return received
+            self._received += data
+        line, _, self._received = self._received.partition(b"\n")
+        return line
 
     def _obituary(self, code: int) -> str:
         """One line on how the recorder ended: the last one it wrote to its standard error, if any."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import signal
 from collections.abc import Iterator
 from itertools import pairwise
@@ -14,6 +15,7 @@ import pytest
 from telemetry.boards import BoardProfile, StreamPlan
 from telemetry.clock import SystemClock
 from telemetry.errors import SensorNotFound, SessionError, TelemetryError
+from telemetry.protocol import FLUSH
 from telemetry.recording import RecorderPlan, Recording
 from telemetry.session import SessionLog, SessionReader
 
@@ -138,6 +140,39 @@ def test_a_sensor_that_vanishes_is_a_gap_with_a_reason(root: Path, log: SessionL
     assert gap.missed > 0
     assert not np.any((series.t_ns > gap.start_ns + 1_000_000) & (series.t_ns < gap.end_ns - 1_000_000))
     assert set(series.values["status.DPUCZDX8G_1"].tolist()) == {4}
+
+
+def test_a_file_that_cannot_grow_costs_samples_and_says_so(root: Path, log: SessionLog) -> None:
+    recording = start(root, log, CU)
+    record(recording, log, "cu", 20)
+    _, most = resource.prlimit(recording.ready.pid, resource.RLIMIT_FSIZE)
+    resource.prlimit(recording.ready.pid, resource.RLIMIT_FSIZE, (1, most))
+    with pytest.raises(SessionError, match=rf"^cannot write the session {log.path}: [^\n]*$"):
+        record(recording, log, "cu", 10**9)
+    assert recording.poll() is None
+    resource.prlimit(recording.ready.pid, resource.RLIMIT_FSIZE, (most, most))
+    back_ns = SystemClock.now_ns()
+    while samples(log, "cu", back_ns) < 20:
+        recording.flush()
+    recording.stop()
+    with SessionReader(log.path) as reader:
+        series = reader.series("cu")
+    lost = [gap for gap in series.gaps if gap.reason == "the session file could not be written"]
+
+    assert sum(gap.missed for gap in lost) > 0
+    assert recording.summary["cu"].samples == len(series.t_ns)
+    assert recording.summary["cu"].missed == sum(gap.missed for gap in series.gaps)
+
+
+def test_an_answer_nobody_waited_for_is_passed_over(root: Path, log: SessionLog) -> None:
+    """A Ctrl-C may come between a request and its answer."""
+    recording = start(root, log, CU)
+    assert recording._process.stdin is not None
+    recording._process.stdin.write(FLUSH.encode() + b"\n" + FLUSH.encode() + b"\n")
+    recording._process.stdin.flush()
+    recording.stop()
+
+    assert recording.summary["cu"].samples > 0
 
 
 def test_without_a_session_nothing_is_written(root: Path) -> None:
