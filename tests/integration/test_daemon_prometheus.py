@@ -163,7 +163,7 @@ def test_counters_gain_what_is_true(board: VirtualBoard, model: Path, tmp_path: 
             SystemClock.sleep_until_ns(begin_ns + SECONDS * 1000 * MS)
         end_ns = begin_ns + SECONDS * 1000 * MS
         history = prometheus.history()
-        assert 'up{}' not in history and history["up"] and set(history["up"].values()) == {1.0}
+        assert "up{}" not in history and history["up"] and set(history["up"].values()) == {1.0}
         assert len(history) < 500
     board.close()
     check(gained(history, begin_ns + 500 * MS, end_ns), read_truth(tmp_path / "events.jsonl"))

@@ -78,5 +78,3 @@ def cut(whole: Series, places: Sequence[int]) -> list[Series]:
         values: Mapping[str, Any] = {name: samples[low:high] for name, samples in whole.values.items()}
         pieces.append(Series(whole.stream, whole.t_ns[low:high], whole.late_ns[low:high], values, gaps))
     return pieces
-
-

@@ -99,9 +99,7 @@ def test_a_loop_is_silent_when_it_neither_reads_nor_misses_anything() -> None:
 
 
 def test_streams_of_the_next_recorder_go_on_counting_and_others_are_gone() -> None:
-    ledger = watched(
-        frame(SECOND, series(POWER, [0, 10 * MS], 5.0), series(CU, [0, MS], 4, 0, 0), streams=[POWER, CU])
-    )
+    ledger = watched(frame(SECOND, series(POWER, [0, 10 * MS], 5.0), series(CU, [0, MS], 4, 0, 0), streams=[POWER, CU]))
     ledger.retire_all()
     assert ledger.snapshot().streams == ()
     ledger.take(frame(3 * SECOND, series(POWER, [2 * SECOND, 2 * SECOND + 10 * MS], 5.0), streams=[POWER]))
