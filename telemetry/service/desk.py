@@ -44,8 +44,7 @@ class Desk:
             return None
         if now_ns > needed_ns + max(PATIENCE_NS, PATIENCE_PERIODS * period_ns):
             return None
-        # With jitter, two slots may pass before one is sure to be read.
-        return needed_ns + 2 * period_ns
+        return needed_ns + period_ns
 
     def answer(self, request: Request, now_ns: int) -> Reply:
         """The reply as it can be given now; waiting for samples and sending marks on is the caller's."""

@@ -112,8 +112,8 @@ def test_a_sensor_without_a_stated_accuracy_gives_energy_without_uncertainty() -
 
 def test_a_span_that_has_just_ended_waits_for_the_sensor_which_is_late_by_what_it_averages(desk: Desk) -> None:
     just = Between("joules", 105 * SECOND, END + 50 * MS, None)
-    assert desk.due_ns(just, NOW) == END + 50 * MS + 8_800_000 + 20 * MS
-    assert desk.due_ns(Between("bytes", 105 * SECOND, END + 50 * MS, None), NOW) == END + 250 * MS
+    assert desk.due_ns(just, NOW) == END + 50 * MS + 8_800_000 + 10 * MS
+    assert desk.due_ns(Between("bytes", 105 * SECOND, END + 50 * MS, None), NOW) == END + 150 * MS
     assert desk.due_ns(Between("joules", 105 * SECOND, END - 50 * MS, None), NOW) is None
 
 
