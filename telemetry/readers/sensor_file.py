@@ -66,9 +66,11 @@ class SensorFile:
 
     def read(self) -> bytes:
         """The present content, never empty; ReadGap for any fault."""
-        size = self._size
+        file, size = self._open, self._size
         try:
-            data = (self._open or self._search()).read(size)
+            if file is None:
+                file = self._search()
+            data = file.read(size)
         except OSError as error:
             if error.errno not in PASSING:
                 self.close()

@@ -76,7 +76,7 @@ class Repeats:
     seconds: float
 
 
-SHORT = Repeats(cpu=8, lateness=4, throughput=6, seconds=1.2)
+SHORT = Repeats(cpu=9, lateness=4, throughput=10, seconds=1.0)
 LONG = Repeats(cpu=15, lateness=10, throughput=20, seconds=5.0)
 
 
