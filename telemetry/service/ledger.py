@@ -68,27 +68,27 @@ class Ledger:
         self.last = frame
         return taken
 
-    def silent(self, longest_ns: int) -> list[str]:
+    def silent(self, now_ns: int, longest_ns: int) -> list[str]:
         """Streams of which nothing was heard, neither sample nor gap, for so long or three periods: a loop hangs."""
         return [
             name
             for name, history in self.histories.items()
-            if self.last.t_ns - self._heard_ns[name] > max(longest_ns, DOWN_AFTER_PERIODS * history.stream.period_ns)
+            if now_ns - self._heard_ns[name] > max(longest_ns, DOWN_AFTER_PERIODS * history.stream.period_ns)
         ]
 
-    def snapshot(self) -> Snapshot:
-        """How all stands as of the last frame."""
+    def snapshot(self, now_ns: int) -> Snapshot:
+        """How all stands; what has been silent for too long by now is down."""
         frame = self.last
-        streams = tuple(self._totals(name, history) for name, history in self.histories.items())
+        streams = tuple(self._totals(name, history, now_ns) for name, history in self.histories.items())
         return Snapshot(frame.t_ns, streams, frame.missing, frame.fault)
 
-    def _totals(self, name: str, history: History) -> StreamTotals:
+    def _totals(self, name: str, history: History, now_ns: int) -> StreamTotals:
         period_ns, last_ns = history.stream.period_ns, history.last_ns
-        hertz = history.effective_hertz(max(HERTZ_OVER_NS, HERTZ_OVER_PERIODS * period_ns))
         patience_ns = max(DOWN_AFTER_NS, DOWN_AFTER_PERIODS * period_ns)
         since_ns = self._described_ns[name] if last_ns is None else last_ns
-        up = self.last.t_ns - since_ns <= patience_ns
-        return self._accounts[name].totals(hertz if up else None, up, last_ns)
+        up = now_ns - since_ns <= patience_ns
+        hertz = history.effective_hertz(max(HERTZ_OVER_NS, HERTZ_OVER_PERIODS * period_ns)) if up else None
+        return self._accounts[name].totals(hertz, up, last_ns)
 
     def _describe(self, stream: Stream, t_ns: int) -> None:
         name = stream.name

@@ -63,10 +63,11 @@ class Service:
         self._selector = selectors.DefaultSelector()
         self._marks = 0
         self._is_ready = False
-        self._status_ns = self._watched_ns = self._flushed_ns = 0
+        self._status_ns = self._watched_ns = self._flushed_ns = self._published_ns = 0
         self._wanted_ns: int | None = None
         """When the recorder is to hand over early, because a client waits for samples."""
         self._ending = False
+        self._source: Source | None = None
         self.state = ServiceState(Snapshot(0), board=self._board.name, emulated=options.emulated)
 
     def start(self) -> None:
@@ -90,6 +91,8 @@ class Service:
             while not self._ending:
                 for key, _ in self._selector.select(self._wait_seconds()):
                     key.data()
+                if self._clock.now_ns() - self._published_ns > LONGEST_WAIT_NS:
+                    self._publish()  # no frame comes: silence is news too
                 if self._wanted_ns is not None and self._clock.now_ns() >= self._wanted_ns:
                     self._flush()
                 self._answer_all()
@@ -97,7 +100,8 @@ class Service:
         finally:
             self._notifier.send(STOPPING=1)
             self._server.close()
-            self._stop_recording()
+            if self._source is not None:
+                self._stop_recording()
 
     def _record(self) -> None:
         options = self._options
@@ -110,20 +114,26 @@ class Service:
         )
         self._source = Source(plan)
         self._selector.register(self._source, selectors.EVENT_READ, self._take_frames)
-        for kind, reason in self._source.ready.missing.items():
+        for kind, reason in self._recorder.ready.missing.items():
             print(f"{kind}: {reason}", file=sys.stderr)
 
     def _stop_recording(self) -> None:
-        self._selector.unregister(self._source)
-        if said := self._source.stop():
+        source, self._source = self._recorder, None
+        self._selector.unregister(source)
+        if said := source.stop():
             print(said, file=sys.stderr)
+
+    @property
+    def _recorder(self) -> Source:
+        assert self._source is not None
+        return self._source
 
     # Frames
 
     def _take_frames(self) -> None:
-        for frame in self._source.frames():
+        for frame in self._recorder.frames():
             self._pass_on(self._own_cost.add_to(frame))
-            self._publish(frame)
+            self._publish(bool(frame.samples))
             self._report(frame)
 
     def _pass_on(self, frame: Frame) -> None:
@@ -139,16 +149,17 @@ class Service:
             for client in listening:
                 client.send(message)
 
-    def _publish(self, frame: Frame) -> None:
-        silent = self._ledger.silent(SILENT_NS)
+    def _publish(self, advances: bool = False) -> None:
+        self._published_ns = now_ns = self._clock.now_ns()
+        silent = self._ledger.silent(now_ns, SILENT_NS)
         self.state = ServiceState(
-            self._ledger.snapshot(),
-            wall_time_ns() - self._clock.now_ns(),
-            self._board.name,
-            self._options.emulated,
-            self._marks,
-            len(self._server.clients),
-            ready=self.state.ready or bool(frame.samples),
+            self._ledger.snapshot(now_ns),
+            wall_offset_ns=wall_time_ns() - now_ns,
+            board=self._board.name,
+            emulated=self._options.emulated,
+            marks=self._marks,
+            clients=len(self._server.clients),
+            ready=self.state.ready or advances,
             stuck=f"nothing heard of {', '.join(silent)}" if silent else None,
         )
 
@@ -210,7 +221,7 @@ class Service:
 
     def _flush(self) -> None:
         self._flushed_ns = self._clock.now_ns()
-        self._source.flush()
+        self._recorder.flush()
         self._take_frames()
 
     def _wait_seconds(self) -> float:
@@ -228,7 +239,7 @@ class Service:
             "files": self._options.files,
             "emulated": self._options.emulated,
             "pid": os.getpid(),
-            "realtime": self._source.ready.realtime,
+            "realtime": self._recorder.ready.realtime,
             "history_seconds": self._options.history_ns / 1e9,
             "t_ns": snapshot.t_ns,
             "clients": len(self._server.clients),
@@ -249,17 +260,19 @@ class Service:
     def _reload(self) -> None:
         """Read the profile anew and record by it; a wrong one leaves everything as it is."""
         self._notifier.send(RELOADING=1, MONOTONIC_USEC=self._clock.now_ns() // 1000)
+        before = self._board
         try:
-            board = self._load()
-        except TelemetryError as error:
-            print(f"not reloaded: {error}", file=sys.stderr, flush=True)
-        else:
+            self._board = self._load()
             self._stop_recording()
             self._ledger.retire_all()
             self._own_cost.forget()
-            self._board = board
             self._record()
-            print(f"reloaded: {board.name}", file=sys.stderr, flush=True)
+            print(f"reloaded: {self._board.name}", file=sys.stderr, flush=True)
+        except TelemetryError as error:
+            print(f"not reloaded: {error}", file=sys.stderr, flush=True)
+            self._board = before
+            if self._source is None:
+                self._record()
         self._notifier.send(READY=1)
 
 

@@ -308,11 +308,18 @@ def test_a_reload_records_by_the_new_profile_and_counts_on(board: VirtualBoard, 
         profile.write_text(profile.read_text().replace("proc-stat", "proc-stats"))
         daemon.process.send_signal(signal.SIGHUP)
         daemon.told("READY")
-        assert daemon.metrics()['kv_sampler_samples_total{sampler="cpu"}'] > 0
+        profile.write_text(_only_cpu(tmp_path).read_text() + "  - {kind: rapl, period_ms: 50, required: true}\n")
+        daemon.process.send_signal(signal.SIGHUP)
+        daemon.told("READY")
+        with Connection(tmp_path / "s") as connection:
+            passed(connection, 200 * MS)
+        assert daemon.metrics()['kv_temperature_celsius{sensor="apu-thermal"}'] > 0
         code, errors = daemon.end()
     assert code == 0
     assert "reloaded: small" in errors
-    assert "not reloaded: " in errors and "proc-stats" in errors
+    assert [line.partition(": ")[0] for line in errors.splitlines()] == ["reloaded", "not reloaded", "not reloaded"]
+    assert "proc-stats" in errors
+    assert "A small board needs rapl" in errors
 
 
 def test_the_watchdog_is_fed_only_while_samples_advance(board: VirtualBoard, tmp_path: Path) -> None:

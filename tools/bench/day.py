@@ -92,7 +92,7 @@ class Day:
         for frame in self.reader.frames(os.read(self.pipe, 1 << 24)):
             self.ledger.take(frame)
         self.frames += 1
-        self.state = ServiceState(self.ledger.snapshot(), self.board.wall_offset_ns, "day")
+        self.state = ServiceState(self.ledger.snapshot(self.board.clock.now_ns()), self.board.wall_offset_ns, "day")
         if self.frames % LOOK_EVERY == 0:
             self._look()
 

@@ -65,7 +65,7 @@ def ledger_of_all() -> Ledger:
 
 
 def state_of(ledger: Ledger, **rest: Any) -> ServiceState:
-    return ServiceState(ledger.snapshot(), wall_offset_ns=1_700_000_000 * SECOND, board="small", **rest)
+    return ServiceState(ledger.snapshot(ledger.last.t_ns), wall_offset_ns=1_700_000_000 * SECOND, board="small", **rest)
 
 
 Get = Callable[..., tuple[str, dict[str, str], bytes]]

@@ -17,7 +17,7 @@ from tests.unit.daemon.frames import CU, MS, POWER, SECOND, TEMPERATURE, frame, 
 
 
 def only(ledger: Ledger) -> StreamTotals:
-    [totals] = ledger.snapshot().streams
+    [totals] = ledger.snapshot(ledger.last.t_ns).streams
     return totals
 
 
@@ -68,7 +68,7 @@ def test_effective_hertz_counts_the_latest_samples_only() -> None:
 
 def test_a_snapshot_does_not_change_with_later_frames() -> None:
     ledger = watched(frame(SECOND, series(POWER, [0, 10 * MS], 5.0), streams=[POWER]))
-    before = ledger.snapshot()
+    before = ledger.snapshot(ledger.last.t_ns)
     ledger.take(frame(2 * SECOND, series(POWER, [20 * MS, 30 * MS], 7.0, gaps=(Gap(1, 2, "vanished", 4),))))
     assert before.streams[0].counters["joules"] == pytest.approx(0.05)
     assert (before.streams[0].samples, before.streams[0].gaps) == (2, {"late": 0})
@@ -95,13 +95,21 @@ def test_a_slow_stream_is_not_down_between_its_samples() -> None:
 def test_a_loop_is_silent_when_it_neither_reads_nor_misses_anything() -> None:
     ledger = watched(frame(SECOND, series(POWER, [0], 5.0), streams=[POWER, CU]))
     ledger.take(frame(20 * SECOND, series(POWER, [], [], gaps=(Gap(0, SECOND, "vanished", 99),))))
-    assert ledger.silent(10 * SECOND) == ["cu"]
+    assert ledger.silent(20 * SECOND, 10 * SECOND) == ["cu"]
+
+
+def test_a_recorder_that_says_nothing_any_more_leaves_all_its_streams_down() -> None:
+    ledger = watched(frame(SECOND, series(POWER, [SECOND], 5.0), series(CU, [SECOND], 4, 0, 0), streams=[POWER, CU]))
+    assert [totals.up for totals in ledger.snapshot(6 * SECOND).streams] == [True, True]
+    assert [totals.up for totals in ledger.snapshot(7 * SECOND).streams] == [False, False]
+    assert ledger.silent(10 * SECOND, 10 * SECOND) == []
+    assert ledger.silent(12 * SECOND, 10 * SECOND) == ["power.som", "cu"]
 
 
 def test_streams_of_the_next_recorder_go_on_counting_and_others_are_gone() -> None:
     ledger = watched(frame(SECOND, series(POWER, [0, 10 * MS], 5.0), series(CU, [0, MS], 4, 0, 0), streams=[POWER, CU]))
     ledger.retire_all()
-    assert ledger.snapshot().streams == ()
+    assert ledger.snapshot(ledger.last.t_ns).streams == ()
     ledger.take(frame(3 * SECOND, series(POWER, [2 * SECOND, 2 * SECOND + 10 * MS], 5.0), streams=[POWER]))
     assert only(ledger).counters["joules"] == pytest.approx(0.1)
     assert only(ledger).samples == 4
@@ -114,5 +122,5 @@ def test_samples_of_a_stream_that_was_never_described_are_a_fault_of_the_recorde
 
 
 def test_what_is_missing_and_what_the_raw_file_said_stand_in_the_snapshot() -> None:
-    found = watched(Frame(SECOND, missing={"apm": "no monitor"}, fault="disk full")).snapshot()
+    found = watched(Frame(SECOND, missing={"apm": "no monitor"}, fault="disk full")).snapshot(SECOND)
     assert (found.t_ns, dict(found.missing), found.fault) == (SECOND, {"apm": "no monitor"}, "disk full")
