@@ -157,3 +157,5 @@ def _settle(connection: sqlite3.Connection) -> None:
     """
     connection.execute("PRAGMA synchronous=NORMAL")
     connection.execute("PRAGMA wal_autocheckpoint=0")
+    # A log that was folded shrinks at the next commit, so that its size tells how much is to be folded.
+    connection.execute("PRAGMA journal_size_limit=0")

@@ -31,8 +31,8 @@ class ChunkWriter:
         self._ids: dict[str, int] = {}
         self._last_gaps: dict[str, tuple[int, Gap]] = {}
         self._log_bytes = LOG_BYTES if ring_bytes is None else min(LOG_BYTES, ring_bytes // 8)
-        # A log that is being folded goes on growing, hence twice its length.
-        self._ring_bytes = None if ring_bytes is None else ring_bytes - 2 * self._log_bytes
+        # A log that is being folded goes on growing, to at most twice its length and one commit.
+        self._ring_bytes = None if ring_bytes is None else ring_bytes - 3 * self._log_bytes
         self._connection = schema.open_for_writing(path)
         for stream in streams:
             self.add_stream(stream)
@@ -51,6 +51,8 @@ class ChunkWriter:
     def transaction(self) -> Iterator[None]:
         """Commit what is written inside at once: one write to the log for all streams."""
         known = dict(self._ids)
+        if self._ring_bytes is not None and schema.log_bytes(self._path) > 2 * self._log_bytes:
+            schema.fold_log(self._path)
         with schema.one_line(self._path, "write"):
             self._connection.execute("BEGIN IMMEDIATE")
             try:

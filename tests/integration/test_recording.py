@@ -18,6 +18,7 @@ from telemetry.errors import SensorNotFound, SessionError, TelemetryError
 from telemetry.protocol import FLUSH
 from telemetry.recording import RecorderPlan, Recording
 from telemetry.session import SessionLog, SessionReader
+from telemetry.session.schema import log_bytes
 
 IDLE = "0,0,DPUCZDX8G:DPUCZDX8G_1,0xa0010000,0x4,0\n"
 CU = StreamPlan("xrt-cu", 1, jitter=True, group="fast")
@@ -162,6 +163,21 @@ def test_a_file_that_cannot_grow_costs_samples_and_says_so(root: Path, log: Sess
     assert sum(gap.missed for gap in lost) > 0
     assert recording.summary["cu"].samples == len(series.t_ns)
     assert recording.summary["cu"].missed == sum(gap.missed for gap in series.gaps)
+
+
+def test_a_ring_is_folded_and_stays_below_its_bound(root: Path, log: SessionLog) -> None:
+    plan = RecorderPlan(str(root), profile(CU), str(log.path), ring_bytes=160_000)
+    recording = Recording.start(plan)
+    sizes, oldest_ns = [], set()
+    while len(oldest_ns) < 3:
+        recording.flush()
+        sizes.append(log.path.stat().st_size + log_bytes(log.path))
+        with SessionReader(log.path) as reader:
+            oldest_ns.add(int(reader.series("cu").t_ns[0]) if samples(log, "cu") else 0)
+    recording.stop()
+
+    assert max(sizes) <= 160_000
+    assert recording.summary["cu"].samples > samples(log, "cu")
 
 
 def test_an_answer_nobody_waited_for_is_passed_over(root: Path, log: SessionLog) -> None:

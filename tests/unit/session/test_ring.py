@@ -55,6 +55,40 @@ def test_a_ring_stays_below_its_bound_and_keeps_the_newest(tmp_path: Path) -> No
     assert path.stat().st_size <= RING_BYTES
 
 
+def test_a_folded_log_is_short_again(tmp_path: Path) -> None:
+    """Otherwise each later commit would ask for another fold, and that for an fsync."""
+    path = tmp_path / "a.kvs"
+    log = SessionLog.create(path)
+    writer = ChunkWriter(path, [FAST, SLOW], RING_BYTES)
+    rng = np.random.default_rng(2)
+    step = 0
+    while not writer.log_is_long:
+        record(writer, step, rng)
+        step += 1
+    fold_log(path)
+    record(writer, step, rng)
+    long_after = writer.log_is_long
+    writer.close()
+    log.close()
+
+    assert not long_after
+
+
+def test_a_ring_folds_its_log_itself_if_nobody_else_does(tmp_path: Path) -> None:
+    path = tmp_path / "a.kvs"
+    log = SessionLog.create(path)
+    writer = ChunkWriter(path, [FAST, SLOW], RING_BYTES)
+    rng = np.random.default_rng(2)
+    sizes = []
+    for step in range(150):
+        record(writer, step, rng)
+        sizes.append(path.stat().st_size + log_bytes(path))
+    writer.close()
+    log.close()
+
+    assert max(sizes) <= RING_BYTES
+
+
 def test_without_a_bound_nothing_is_dropped(tmp_path: Path) -> None:
     path = tmp_path / "a.kvs"
     log = SessionLog.create(path)
