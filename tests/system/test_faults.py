@@ -64,8 +64,8 @@ def assert_figures_are_sound(profiled):
             assert figure.value != 0, name
 
 
-def test_every_fault_is_tried_here():
-    assert {*EXCLUDED, *HARMLESS, "wedged-cu"} == set(FAULTS)
+def test_every_fault_is_tried_here_but_the_wrong_values_that_only_verify_reads():
+    assert {*EXCLUDED, *HARMLESS, "wedged-cu", "bit-flip"} == set(FAULTS)
 
 
 @pytest.mark.parametrize("fault", EXCLUDED)

@@ -36,7 +36,8 @@ class Connection:
             raise BoardLost(f"{SOCKET_VARIABLE} is not set: start this process with the virtual board's environment")
         self._lock = threading.Lock()
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        weakref.finalize(self, self._socket.close)
+        # A runner that is let go leaves the board; one that is held until the end leaves it with the process.
+        weakref.finalize(self, self._socket.close).atexit = False
         try:
             self._socket.connect(path)
         except OSError as error:
