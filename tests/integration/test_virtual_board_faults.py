@@ -221,7 +221,8 @@ def test_a_stuck_sensor_repeats_one_value_until_the_process_ends(opened, model: 
     reader = power_reader(board)
     with looping(board, model, 1.5) as ended:
         found = readings(reader, ended)
-    late = found[len(found) // 2 : -10]
+    # The last third lies behind the beginning of the fault even where the program is slow to start.
+    late = found[2 * len(found) // 3 : -10]
     assert len(set(late)) == 1
     with looping(board, model, 0.5) as ended:
         again = readings(power_reader(board), ended)
