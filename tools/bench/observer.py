@@ -5,12 +5,17 @@
 Three experiments on a static tree of sensor files, each repeated, both sides alternating so that a disturbance of the
 machine meets both: CPU time with a device-bound runner at work; lateness with all cores loaded; throughput of runners
 with and without the observer. Prints a table; exit code 1 if a bound is exceeded.
+
+Figures of pairs are medians. A loss of throughput is smaller than the scatter of single pairs, so it has an interval
+(95 % or more, by order statistics): the bound is exceeded if it lies below all of it, and the answer is inconclusive if
+the interval holds it.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import subprocess
 import sys
@@ -41,6 +46,7 @@ FILES = {
 """Kind of sensor to what the C loop reads for it: a file, or a page and a number of 32-bit registers."""
 
 LATE_NS = 1_000_000
+EXCEEDED = "EXCEEDED"
 MOST_CPU = 2.0
 MOST_LATENESS = 2.0
 MOST_LOSS_PERCENT = 0.5
@@ -55,15 +61,22 @@ class Line:
     """One row of the table: a figure of the observer and of the C loop, what follows from them, and its bound."""
 
     name: str
-    observer: float
+    observer: float | None = None
     baseline: float | None = None
     value: float | None = None
     bound: float | None = None
+    low: float | None = None
+    high: float | None = None
+    """Where `value` lies, for one that has an interval."""
 
     @property
-    def exceeded(self) -> bool:
-        """Whether the bound is broken; a value that is not a number breaks it too."""
-        return self.bound is not None and self.value is not None and not self.value <= self.bound
+    def verdict(self) -> str:
+        """`exceeded`, `inconclusive` or nothing; a value that is not a number exceeds any bound."""
+        if self.bound is None or self.value is None:
+            return ""
+        if not (self.value if self.low is None else self.low) <= self.bound:
+            return EXCEEDED
+        return "" if self.high is None or self.high <= self.bound else "inconclusive"
 
 
 @dataclass(frozen=True)
@@ -181,8 +194,8 @@ def measure_lateness(root: Path, board: BoardProfile, baseline: Baseline, repeat
     ]
 
 
-def measure_loss(root: Path, board: BoardProfile, kind: str, processes: int, repeats: Repeats) -> float:
-    """Throughput that loops lose to the observer, in percent: median over neighbouring spans with and without it.
+def measure_loss(root: Path, board: BoardProfile, kind: str, processes: int, repeats: Repeats) -> list[float]:
+    """Throughput that loops lose to the observer, in percent, in each pair of neighbouring spans with and without it.
 
     The loops run on; the observer comes and goes, first or second in turn, so that a drift cancels.
     """
@@ -202,7 +215,15 @@ def measure_loss(root: Path, board: BoardProfile, kind: str, processes: int, rep
         spans.append(pair)
     times = [load.completions(runner) for runner in runners]
     rates = [{on: sum(load.rate(t, *span) for t in times) for on, span in pair.items()} for pair in spans]
-    return median([1 - pair[True] / pair[False] for pair in rates]) * 100
+    return [100 * (1 - pair[True] / pair[False]) for pair in rates]
+
+
+def median_interval(values: list[float]) -> tuple[float, float]:
+    """Two of the values between which the median of what they were drawn from lies with 95 % or more (binomial)."""
+    ordered, outside, rank = sorted(values), 0.0, 0
+    while (outside := outside + 2 * math.comb(len(values), rank) / 2 ** len(values)) <= 0.05:
+        rank += 1
+    return ordered[max(rank - 1, 0)], ordered[-max(rank, 1)]
 
 
 def run(root: Path, repeats: Repeats) -> tuple[list[Line], str]:
@@ -211,10 +232,14 @@ def run(root: Path, repeats: Repeats) -> tuple[list[Line], str]:
     realtime = observe(build(root), board, 0.1).realtime
     baseline = Baseline.compile(root, board, PRIORITY if realtime.startswith("SCHED_FIFO") else 0)
     lines = measure_cpu(root, board, baseline, repeats) + measure_lateness(root, board, baseline, repeats)
-    device = measure_loss(root, board, "device", 1, repeats)
-    lines.append(Line("throughput lost, device-bound, %", device, value=device, bound=MOST_LOSS_PERCENT))
     cores = len(os.sched_getaffinity(0))
-    lines.append(Line("throughput lost, every core CPU-bound, %", measure_loss(root, board, "cpu", cores, repeats)))
+    for name, kind, processes, bound in (
+        ("device-bound", "device", 1, MOST_LOSS_PERCENT),
+        ("every core CPU-bound", "cpu", cores, None),
+    ):
+        losses = measure_loss(root, board, kind, processes, repeats)
+        low, high = median_interval(losses)
+        lines.append(Line(f"throughput lost, {name}, %", value=median(losses), bound=bound, low=low, high=high))
     return lines, realtime
 
 
@@ -222,7 +247,8 @@ def show(line: Line) -> str:
     """One row of the table."""
     cells = [line.observer, line.baseline, line.value, line.bound]
     text = "".join(f"{'' if cell is None else f'{cell:.3f}':>11}" for cell in cells)
-    return f"{line.name:<42}{text}  {'EXCEEDED' if line.exceeded else ''}".rstrip()
+    interval = "" if line.low is None else f"{line.low:.3f} to {line.high:.3f}"
+    return f"{line.name:<42}{text}  {interval} {line.verdict}".rstrip()
 
 
 def main() -> int:
@@ -241,9 +267,10 @@ def main() -> int:
     for line in lines:
         print(show(line))
     if options.json:
-        report = {"realtime": realtime, "repeats": asdict(repeats), "lines": [asdict(line) for line in lines]}
+        figures = [asdict(line) | {"verdict": line.verdict} for line in lines]
+        report = {"realtime": realtime, "repeats": asdict(repeats), "lines": figures}
         options.json.write_text(json.dumps(report, indent=1) + "\n")
-    return 1 if any(line.exceeded for line in lines) else 0
+    return 1 if any(line.verdict == EXCEEDED for line in lines) else 0
 
 
 def now_ns() -> int:
