@@ -27,7 +27,7 @@ EPILOG = """\
 examples:
   kvbench profile a.xmodel b.xmodel                   on this board: five runs of 60 s each, in turn
   kvbench profile a.xmodel --board virtual            on an emulated KV260, anywhere
-  kvbench profile --demo --board virtual --runs 2 --duration 3
+  kvbench profile --demo --board virtual --runs 2 --duration 10
   kvbench profile a.xmodel --workload dpu --executions 2500
   kvbench profile a.xmodel --external meter.csv --external-columns time=t,power=P --external-boundary "12 V input"
   kvbench profile a.xmodel -- xdputil benchmark {model} -i -1 1
