@@ -62,26 +62,40 @@ class Question:
 
     def trimmed(self) -> Window:
         """The run without its first and last seconds (the paper, section 2.6)."""
-        if self.facts.window is None:
-            raise NotCovered("the run has no begin and end")
-        return self.facts.window.trimmed(self.trim_ns)
+        return self._without_ends(self.trim_ns)
 
     def span(self, edge_ns: int = 0) -> ExecutionSpan:
         """The window that per-execution figures are about, with the executions in it.
 
-        Where executions were not timed, the load changes at the window's edges; `edge_ns` is what a sensor smears
-        such an edge over, and is left out at both.
+        The load changes where a run begins and ends; `edge_ns` is what a sensor smears such a change over, and is left
+        out at both ends where the trim does not cover it already.
         """
         facts = self.facts
         if facts.timed:
-            return throughput.whole_executions(facts.end_ns, self.trimmed())
-        if facts.window is None or facts.executions is None or facts.seconds is None:
+            return throughput.whole_executions(facts.end_ns, self._without_ends(max(self.trim_ns, edge_ns)))
+        if facts.executions is None or facts.seconds is None:
             raise NotCovered("the command told no number of executions")
-        return throughput.summed_frames(facts.window.trimmed(edge_ns), facts.executions, facts.seconds)
+        return throughput.summed_frames(self._without_ends(edge_ns), facts.executions, facts.seconds)
 
-    def steady(self) -> Window:
+    def steady(self, edge_ns: int = 0) -> Window:
         """The window for shares and rates: the span where executions were timed, else the trimmed run."""
-        return self.span().window if self.facts.timed else self.trimmed()
+        return self.span(edge_ns).window if self.facts.timed else self._without_ends(max(self.trim_ns, edge_ns))
+
+    def _without_ends(self, trim_ns: int) -> Window:
+        """The run from begin to end without `trim_ns` of either."""
+        if self.facts.window is None:
+            raise NotCovered("the run has no begin and end")
+        window = self.facts.window.trimmed(trim_ns)
+        if window.seconds <= 0:
+            raise NotCovered(
+                f"the run lasts {self.facts.window.seconds:.1f} s, of which {trim_ns / 1e9:g} s at each end do not count"
+            )
+        return window
+
+    def cpu_window(self) -> Window:
+        """The window of CPU time, the observer's included: counters read each second are interpolated at its edges."""
+        periods = [stream.period_ns for stream in self.source.streams() if stream.name == "cpu"]
+        return self.steady(max(periods, default=0))
 
 
 Answers = Iterable[tuple[str, Callable[[], "Figure | Mapping[str, Figure]"]]]
@@ -231,7 +245,7 @@ def _memory(question: Question, known: Mapping[str, Figure]) -> Answers:
     def span() -> ExecutionSpan:
         return question.span(series().stream.period_ns)
 
-    yield "bandwidth", lambda: _by_name(memory.bandwidth(series(), question.steady()))
+    yield "bandwidth", lambda: _by_name(memory.bandwidth(series(), question.steady(series().stream.period_ns)))
     yield "idle_bandwidth", lambda: _idle_bandwidth(series(), question)
     yield "bytes_per_execution", lambda: _by_name(memory.bytes_per_execution_over(series(), span()))
 
@@ -266,9 +280,9 @@ def _idle_bandwidth(series: Series, question: Question) -> dict[str, Figure]:
 
 def _cpu(question: Question, known: Mapping[str, Figure]) -> Answers:
     series = partial(question.series, "cpu")
-    yield "system_share", lambda: cpu.system_share(series(), question.steady())
-    yield "system_share_of_intervals", lambda: cpu.system_share_of_intervals(series(), question.steady())
-    yield "core_share", lambda: _by_name(cpu.core_shares(series(), question.steady()))
+    yield "system_share", lambda: cpu.system_share(series(), question.cpu_window())
+    yield "system_share_of_intervals", lambda: cpu.system_share_of_intervals(series(), question.cpu_window())
+    yield "core_share", lambda: _by_name(cpu.core_shares(series(), question.cpu_window()))
     yield "observer_seconds", lambda: _observers(question)
 
     def net() -> Figure:
@@ -276,14 +290,14 @@ def _cpu(question: Question, known: Mapping[str, Figure]) -> Answers:
         if not observers:
             raise NotCovered("the observer's own cost is unknown")
         return cpu.system_share_net(
-            _known(known, "system_share"), observers, len(cpu.cores(series())), question.steady()
+            _known(known, "system_share"), observers, len(cpu.cores(series())), question.cpu_window()
         )
 
     yield "system_share_net", net
 
 
 def _observers(question: Question) -> dict[str, Figure]:
-    window = question.steady()
+    window = question.cpu_window()
     t_ns, seconds = question.source.observer_cost(window.start_ns - MARGIN_NS, window.end_ns + MARGIN_NS)
     own = Series(OBSERVER, t_ns, np.zeros_like(t_ns), {"cpu_seconds": seconds})
     others = {

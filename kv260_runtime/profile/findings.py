@@ -73,7 +73,9 @@ def _counting(question: Question, figures: Mapping[str, Figure]) -> Iterator[Che
     if moved is not None:
         yield lambda: counting.coarse_edges(moved.value, _edge_doubt_bytes(question, moved.value))
     if moved is not None and question.static_bytes:
-        yield lambda: counting.traffic_below_static(moved.value, question.static_bytes or 0)
+        yield lambda: counting.traffic_below_static(
+            moved.value, question.static_bytes or 0, 2 * _edge_doubt_bytes(question, moved.value)
+        )
 
 
 def _edge_doubt_bytes(question: Question, per_execution_bytes: float) -> float:
@@ -92,7 +94,7 @@ def _sampling(question: Question, figures: Mapping[str, Figure]) -> Iterator[Che
             yield _few(name, one)
     observers = [one for name, one in figures.items() if name.startswith("observer_seconds.")]
     if observers:
-        yield lambda: sampling.observer_costly(observers, question.steady().seconds)
+        yield lambda: sampling.observer_costly(observers, question.cpu_window().seconds)
     if "system_share" in figures and "system_share_of_intervals" in figures:
         both = figures["system_share"].value, figures["system_share_of_intervals"].value
         yield lambda: sampling.estimates_apart("CPU share", both[0], both[1], "the mean of intervals (Eq. 21)")

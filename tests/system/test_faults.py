@@ -11,7 +11,7 @@ from tools.bench.truth import run_pairs, span_by_run
 from virtual_board.faults import FAULTS
 from virtual_board.truth import read_truth
 
-PLAN = ("--runs", "2", "--smoke", "0", "--duration", "4", "--trim", "0.5", "--idle", "0.5")
+PLAN = ("--runs", "2", "--smoke", "0", "--duration", "4.5", "--trim", "0.5", "--idle", "0.5")
 
 EXCLUDED = {
     "sensor-vanishes": "power.som",
