@@ -87,9 +87,8 @@ class Question:
             raise NotCovered("the run has no begin and end")
         window = self.facts.window.trimmed(trim_ns)
         if window.seconds <= 0:
-            raise NotCovered(
-                f"the run lasts {self.facts.window.seconds:.1f} s, of which {trim_ns / 1e9:g} s at each end do not count"
-            )
+            lasted = self.facts.window.seconds
+            raise NotCovered(f"the run lasts {lasted:.1f} s, of which {trim_ns / 1e9:g} s at each end do not count")
         return window
 
     def cpu_window(self) -> Window:
