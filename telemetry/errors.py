@@ -24,7 +24,19 @@ class ReadGap(TelemetryError, OSError):
 
 
 class SessionError(TelemetryError, OSError):
-    """A session file cannot be created, written or understood."""
+    """A session file cannot be created, read, written or understood; as it stands, reading or writing failed."""
+
+
+class SessionMissing(SessionError):
+    """There is no such file, or it cannot be opened."""
+
+
+class SessionUnreadable(SessionError, ValueError):
+    """The file is no session, is damaged, or is of a newer format."""
+
+
+class SessionExists(SessionError):
+    """A session cannot be created at that place."""
 
 
 class NotCovered(TelemetryError, ValueError):

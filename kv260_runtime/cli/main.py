@@ -8,8 +8,17 @@ import sys
 from collections.abc import Mapping, Sequence
 from importlib import import_module
 
+from kv260_runtime.cli import streams
+from kv260_runtime.cli.parser import Parser
 from kv260_runtime.errors import ExitCode, KvbenchError
-from telemetry.errors import ConfigError, SensorNotFound, SessionError, TelemetryError
+from telemetry.errors import (
+    ConfigError,
+    SensorNotFound,
+    SessionExists,
+    SessionMissing,
+    SessionUnreadable,
+    TelemetryError,
+)
 from telemetry.version import VERSION
 
 COMMANDS: Mapping[str, tuple[str, str]] = {
@@ -41,6 +50,15 @@ The module offers `add_arguments(parser)` and `run(arguments) -> int`.
 DEBUG = "KVBENCH_DEBUG"
 """Environment variable that shows the traceback of an internal error."""
 
+TELEMETRY_CODES: Mapping[type[TelemetryError], ExitCode] = {
+    ConfigError: ExitCode.CONFIG,
+    SensorNotFound: ExitCode.UNAVAILABLE,
+    SessionMissing: ExitCode.NO_INPUT,
+    SessionUnreadable: ExitCode.BAD_DATA,
+    SessionExists: ExitCode.CANNOT_CREATE,
+}
+"""Any other error of telemetry is one of reading or writing."""
+
 DESCRIPTION = """\
 Measures what a compiled neural network costs on an edge board: executions per second, joules and megabytes per
 execution, how busy the DPU and each core are.
@@ -49,9 +67,9 @@ Without a board, `--board virtual` measures an emulated KV260 and says so in eve
 """
 
 
-def build_parser(command: str | None = None) -> argparse.ArgumentParser:
+def build_parser(command: str | None = None) -> Parser:
     """The whole parser; only `command`'s module is imported, all of them if it is None."""
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="kvbench",
         description=DESCRIPTION,
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -75,6 +93,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; the exit code is an ExitCode (docs/exit-codes.md)."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     try:
+        streams.prepare()
         options = _parse(given)
         module_name, _ = COMMANDS[options.command]
         code = int(import_module(module_name).run(options))
@@ -82,22 +101,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return code
     except KvbenchError as error:
         return _fail(str(error), error.exit_code)
-    except ConfigError as error:
-        return _fail(str(error), ExitCode.CONFIG)
-    except SensorNotFound as error:
-        return _fail(str(error), ExitCode.UNAVAILABLE)
-    except (SessionError, TelemetryError) as error:
-        return _fail(str(error), ExitCode.IO_ERROR)
+    except TelemetryError as error:
+        return _fail(str(error), exit_code_of(error))
     except KeyboardInterrupt:
         return _fail("interrupted", ExitCode.INTERRUPTED)
     except BrokenPipeError:
         # The reader of our output (head, less) went away, which is its right.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        streams.discard_output()
         return ExitCode.OK
     except Exception as error:
         if os.environ.get(DEBUG):
             raise
         return _fail(f"internal error: {type(error).__name__}: {error} (set {DEBUG}=1 to see where)", ExitCode.SOFTWARE)
+
+
+def exit_code_of(error: TelemetryError) -> ExitCode:
+    """The code of an error of telemetry, whichever command met it."""
+    return next((code for kind, code in TELEMETRY_CODES.items() if isinstance(error, kind)), ExitCode.IO_ERROR)
 
 
 def _parse(given: list[str]) -> argparse.Namespace:
@@ -108,6 +128,7 @@ def _parse(given: list[str]) -> argparse.Namespace:
     try:
         options = parser.parse_args(own)
     except SystemExit as ending:
+        sys.stdout.flush()
         raise SystemExit(ExitCode.USAGE if ending.code == 2 else ending.code) from None
     options.rest = rest
     return options

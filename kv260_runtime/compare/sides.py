@@ -55,7 +55,8 @@ def parse_side(text: str, exists: Callable[[Path], bool] = Path.is_file) -> Word
             return Word(tuple(map(Path, names)), model or None)
     names = text.split(",")
     missing = next((name for name in names if not exists(Path(name))), text)
-    raise KvbenchError(f"no session {missing}: the file does not exist (FILE[,FILE...][:MODEL])", ExitCode.NO_INPUT)
+    what = "it is a folder" if Path(missing).is_dir() else "the file does not exist"
+    raise KvbenchError(f"no session {missing}: {what} (FILE[,FILE...][:MODEL])", ExitCode.NO_INPUT)
 
 
 def open_sides(first: Word, second: Word | None, evaluate: Evaluate, alone: bool = False) -> tuple[Side, Side | None]:

@@ -40,9 +40,13 @@ class SessionLog:
 
     @classmethod
     def create(cls, path: Path, clock: Clock | None = None) -> SessionLog:
-        """Create the file; raises SessionError if it exists or cannot be written."""
+        """Create the file, whole or not at all; SessionExists if it cannot be there, SessionError if unwritable."""
         log = cls(path, schema.create(path), clock or SystemClock())
-        log.put_meta("created", {"wall_ns": wall_time_ns(), "monotonic_ns": log._clock.now_ns()})
+        try:
+            log.put_meta("created", {"wall_ns": wall_time_ns(), "monotonic_ns": log._clock.now_ns()})
+        except SessionError:
+            log.discard()
+            raise
         return log
 
     @classmethod
@@ -105,6 +109,11 @@ class SessionLog:
         """Let go of the file; the last of its users to close leaves one file; idempotent."""
         with schema.one_line(self.path, "close"):
             schema.close(self._connection)
+
+    def discard(self) -> None:
+        """Close and delete the session, which nobody else may have open."""
+        self._connection.close()
+        schema.remove(self.path)
 
     def _write(self, statement: str, values: tuple[Any, ...]) -> sqlite3.Cursor:
         with schema.one_line(self.path, "write"):

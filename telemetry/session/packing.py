@@ -11,7 +11,7 @@ from array import array
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
-from telemetry.errors import SessionError
+from telemetry.errors import SessionUnreadable
 from telemetry.model import Column, Int64Array
 
 if TYPE_CHECKING:
@@ -51,16 +51,16 @@ def _planes(column: array[Any]) -> bytes:
 def unpack_into(blob: bytes, count: int, outputs: Sequence[npt.NDArray[Any]], start: int) -> None:
     """Unpack a blob of `count` rows into rows [start, start + count) of `outputs`, contiguous arrays of 8-byte items.
 
-    Raises SessionError if the blob is damaged.
+    Raises SessionUnreadable if the blob is damaged.
     """
     import numpy as np
 
     try:
         raw = zlib.decompress(blob)
     except zlib.error as error:
-        raise SessionError(f"a chunk cannot be decompressed ({error})") from error
+        raise SessionUnreadable(f"a chunk cannot be decompressed ({error})") from error
     if len(raw) != count * ITEM_BYTES * len(outputs):
-        raise SessionError(f"a chunk of {count} samples and {len(outputs)} columns holds {len(raw)} bytes")
+        raise SessionUnreadable(f"a chunk of {count} samples and {len(outputs)} columns holds {len(raw)} bytes")
     planes = np.frombuffer(raw, np.uint8).reshape(len(outputs), ITEM_BYTES, count)
     for column, output in zip(planes, outputs, strict=True):
         rows = output.view(np.uint8).reshape(-1, ITEM_BYTES)[start : start + count]

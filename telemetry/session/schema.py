@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from urllib.parse import quote
 
-from telemetry.errors import SessionError
+from telemetry.errors import SessionError, SessionExists, SessionMissing, SessionUnreadable
 
 VERSION = 1
 APPLICATION_ID = 0x6B766265
@@ -45,37 +45,61 @@ def one_line(path: Path, doing: str) -> Iterator[None]:
     """Turn what SQLite or the file system raises into one SessionError that names the file."""
     try:
         yield
+    except SessionError:
+        raise
+    except sqlite3.DatabaseError as error:
+        damaged = not isinstance(error, sqlite3.OperationalError)
+        kind = SessionUnreadable if damaged else SessionError
+        raise kind(f"cannot {doing} the session {path}: {error}") from error
     except (sqlite3.Error, OSError) as error:
-        if isinstance(error, SessionError):
-            raise
         raise SessionError(f"cannot {doing} the session {path}: {error}") from error
 
 
 def create(path: Path) -> sqlite3.Connection:
     """Create an empty session and return a connection that may write it; an existing file is not overwritten."""
-    with one_line(path, "create"):
+    try:
         path.open("xb").close()
+    except OSError as error:
+        raise SessionExists(f"cannot create the session {path}: {error.strerror or error}") from error
+    try:
+        return _laid_out(path)
+    except BaseException:
+        remove(path)
+        raise
+
+
+def _laid_out(path: Path) -> sqlite3.Connection:
+    with one_line(path, "create"), ExitStack() as undo:
         connection = _connect(path, "rw")
+        undo.callback(connection.close)
         connection.execute("PRAGMA journal_mode=WAL")
         _settle(connection)
         connection.executescript(
             f"BEGIN; {TABLES} PRAGMA application_id={APPLICATION_ID}; PRAGMA user_version={VERSION}; COMMIT;"
         )
         connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
+        undo.pop_all()
         return connection
+
+
+def remove(path: Path) -> None:
+    """Delete a session that nobody has open, with what SQLite laid beside it."""
+    for suffix in ("", "-wal", "-shm", "-journal"):
+        with suppress(OSError):
+            Path(f"{path}{suffix}").unlink()
 
 
 def open_for_writing(path: Path) -> sqlite3.Connection:
     """Open a session to add to it; the other process may be writing too."""
     with one_line(path, "write"):
+        _need_file(path)
         return _open(path, "rw")
 
 
 def open_for_reading(path: Path) -> sqlite3.Connection:
     """Open a session without changing it, whether it is closed, still being written, or left behind by a kill."""
     with one_line(path, "read"):
-        if not path.is_file():
-            raise SessionError(f"no session {path}: the file does not exist")
+        _need_file(path)
         try:
             return _open(path, "ro")
         except sqlite3.OperationalError:
@@ -115,6 +139,18 @@ def log_bytes(path: Path) -> int:
         return 0
 
 
+def _need_file(path: Path) -> None:
+    """SessionMissing if there is nothing to open, which SQLite would only call `unable to open database file`."""
+    if path.is_dir():
+        raise SessionMissing(f"no session {path}: it is a folder; name a session file in it")
+    if not path.exists():
+        raise SessionMissing(f"no session {path}: the file does not exist")
+    if not path.is_file():
+        raise SessionMissing(f"no session {path}: it is not a regular file")
+    if not os.access(path, os.R_OK):
+        raise SessionMissing(f"cannot read the session {path}: permission denied")
+
+
 def _open(path: Path, mode: str) -> sqlite3.Connection:
     connection = _connect(path, mode)
     try:
@@ -136,13 +172,17 @@ def _check(connection: sqlite3.Connection, path: Path) -> None:
     except sqlite3.OperationalError:
         raise
     except sqlite3.DatabaseError as error:
-        raise SessionError(f"{path} is not a session file ({error})") from error
+        raise SessionUnreadable(f"{path} is not a session file ({error})") from error
+    if path.stat().st_size == 0 and not log_bytes(path):
+        raise SessionUnreadable(f"{path} is not a session file (it is empty)")
     if application != APPLICATION_ID:
-        raise SessionError(f"{path} is not a session file (application id {application:#x})")
+        raise SessionUnreadable(f"{path} is not a session file (application id {application:#x})")
     if version > VERSION:
-        raise SessionError(f"{path} has format {version}; this program reads up to {VERSION}: use a newer kvbench")
+        raise SessionUnreadable(
+            f"{path} has format {version}, this kvbench reads up to {VERSION}: install a newer kvbench"
+        )
     if path.stat().st_size < pages * page_bytes and not log_bytes(path):
-        raise SessionError(f"{path} is truncated: {path.stat().st_size} of {pages * page_bytes} bytes")
+        raise SessionUnreadable(f"{path} is truncated: {path.stat().st_size} of {pages * page_bytes} bytes")
 
 
 def _connect(path: Path, mode: str) -> sqlite3.Connection:

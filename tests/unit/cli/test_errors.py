@@ -29,6 +29,7 @@ def fails(capsys):
         printed = capsys.readouterr()
         lines = printed.err.strip().splitlines()
         assert printed.out == ""
+        assert "usage:" not in printed.err
         assert "Traceback" not in printed.err
         return ExitCode(code), lines[-1]
 
@@ -47,6 +48,23 @@ def test_an_unknown_command_is_a_usage_error(fails):
 
     assert code == ExitCode.USAGE
     assert "prolife" in line
+    assert "did you mean 'profile'?" in line
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["profile", "--bord", "virtual"], "unknown option '--bord'; did you mean '--board'?"),
+        (["report", "x.kvs", "--format", "htm"], "unknown 'htm'; did you mean 'html'?"),
+        (["replay", "a.kvs", "b.kvs"], "unexpected argument 'b.kvs'"),
+    ],
+)
+def test_a_word_that_no_command_knows_is_one_line_with_the_nearest(fails, arguments, told):
+    code, line = fails(*arguments)
+
+    assert code == ExitCode.USAGE
+    assert line.startswith(f"kvbench {arguments[0]}: ")
+    assert told in line
 
 
 @pytest.mark.parametrize("option", [["--runs", "0"], ["--duration", "nan"], ["--threads", "x"], ["--order", "random"]])
@@ -136,7 +154,7 @@ def test_a_report_of_something_else_says_so(fails, tmp_path):
 
     code, line = fails("report", other)
 
-    assert code == ExitCode.IO_ERROR
+    assert code == ExitCode.BAD_DATA
     assert str(other) in line
 
 
@@ -159,3 +177,16 @@ def test_a_bad_pattern_is_said_before_anything_starts(fails):
 
     assert code == ExitCode.USAGE
     assert "begin pattern" in line
+
+
+@pytest.mark.parametrize("command", ["report", "replay", "export", "compare", "fold", "external"])
+def test_every_command_tells_a_missing_session_from_a_damaged_one(fails, tmp_path, command):
+    meter = tmp_path / "meter.csv"
+    meter.write_text("time,power\n0,1\n1,1\n")
+    rest = {"external": ["--csv", meter, "--boundary", "12 V"], "export": ["--out", tmp_path / "out"]}.get(command, [])
+    empty = tmp_path / "empty.kvs"
+    empty.touch()
+
+    assert fails(command, tmp_path / "no.kvs", *rest)[0] == ExitCode.NO_INPUT
+    assert fails(command, tmp_path, *rest)[0] == ExitCode.NO_INPUT
+    assert fails(command, empty, *rest)[0] == ExitCode.BAD_DATA

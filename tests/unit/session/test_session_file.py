@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import shutil
 import sqlite3
 from array import array
@@ -13,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from telemetry.errors import SessionError
+from telemetry.errors import SessionError, SessionExists, SessionMissing, SessionUnreadable
 from telemetry.model import Column, Gap, Marker, Stream
 from telemetry.session import ChunkWriter, RunInfo, SessionLog, SessionReader
 
@@ -261,3 +262,27 @@ def test_two_writers_and_a_reader_share_a_live_file(session: Path) -> None:
             assert len(reader.markers()) == k + 1
     writer.close()
     log.close()
+
+
+def test_what_is_not_there_is_told_from_what_cannot_be_read(session: Path) -> None:
+    for path, text in ((session, "does not exist"), (session.parent, "is a folder")):
+        for opener in (SessionReader, SessionLog.open):
+            with pytest.raises(SessionMissing, match=text):
+                opener(path)
+    session.touch()
+    with pytest.raises(SessionUnreadable, match="it is empty"):
+        SessionReader(session)
+    with pytest.raises(SessionExists, match="exists"):
+        SessionLog.create(session)
+
+
+def test_a_session_that_cannot_be_laid_out_leaves_no_file(session: Path) -> None:
+    old = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (8192, old[1]))
+    try:
+        with pytest.raises(SessionError, match="cannot create the session") as caught:
+            SessionLog.create(session)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, old)
+    assert type(caught.value) is SessionError
+    assert list(session.parent.iterdir()) == []
