@@ -65,6 +65,23 @@ def test_a_word_that_no_command_knows_is_one_line_with_the_nearest(fails, argume
     assert code == ExitCode.USAGE
     assert line.startswith(f"kvbench {arguments[0]}: ")
     assert told in line
+    assert "did you mean 'profile'?" in line
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["profile", "--bord", "virtual"], "unknown option '--bord'; did you mean '--board'?"),
+        (["report", "x.kvs", "--format", "htm"], "unknown 'htm'; did you mean 'html'?"),
+        (["replay", "a.kvs", "b.kvs"], "unexpected argument 'b.kvs'"),
+    ],
+)
+def test_a_word_that_no_command_knows_is_one_line_with_the_nearest(fails, arguments, told):
+    code, line = fails(*arguments)
+
+    assert code == ExitCode.USAGE
+    assert line.startswith(f"kvbench {arguments[0]}: ")
+    assert told in line
 
 
 @pytest.mark.parametrize("option", [["--runs", "0"], ["--duration", "nan"], ["--threads", "x"], ["--order", "random"]])
