@@ -39,5 +39,9 @@ class SessionExists(SessionError):
     """A session cannot be created at that place."""
 
 
+class RecorderEnded(TelemetryError, OSError):
+    """The recorder has died, or was killed because it no longer answered."""
+
+
 class NotCovered(TelemetryError, ValueError):
     """A figure was asked of a window that its samples do not cover; the text says what is missing."""

@@ -35,8 +35,17 @@ RETRY_NS = 30_000_000_000
 """How often a missing sensor is looked for."""
 SWITCH_SECONDS = 2e-4
 """How long packing may hold the interpreter while a deadline waits."""
+PR_SET_PDEATHSIG = 1
+"""linux/prctl.h"""
 JOIN_SECONDS = 0.4
 """How long a loop that was told to stop may take over its last read; a sensor that hangs is left behind."""
+
+
+def wake_with_the_parent_gone() -> None:
+    """Ask for SIGCONT when the parent ends: stopped by a debugger or a slip, it could not see its input close."""
+    import ctypes
+
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, int(signal.SIGCONT), 0, 0, 0)
 
 
 class Recorder:
@@ -196,6 +205,7 @@ def reply(message: Reply) -> None:
 
 def main() -> int:
     """Read the plan, record, report; 1 with one line on what went wrong."""
+    wake_with_the_parent_gone()
     clock = SystemClock()
     requests = Requests(sys.stdin.fileno())
     try:

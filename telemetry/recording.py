@@ -15,13 +15,17 @@ from typing import IO, Literal
 import msgspec
 
 from telemetry import errors
-from telemetry.errors import SessionError, TelemetryError
+from telemetry.errors import RecorderEnded, SessionError
 from telemetry.protocol import FLUSH, STOP, RecorderPlan, RecorderReady, Reply, StreamSummary
 
 __all__ = ["RecorderPlan", "RecorderReady", "Recording", "StreamSummary"]
 
-REPLY_SECONDS = 30.0
-"""Longer than the slowest card takes to commit; a recorder that says nothing for so long is stuck."""
+ANSWER_SECONDS: Mapping[str, float] = {"ready": 30.0, "flushed": 5.0, "stopped": 10.0}
+"""How long each answer may take: sensors to be found, a commit to a slow card, the log to be folded in.
+A recorder that says nothing for so long is stuck."""
+EXIT_SECONDS = 5.0
+"""How long it may take to end once its standard input is closed."""
+KILL_SECONDS = 1.0
 
 
 class Recording:
@@ -31,6 +35,7 @@ class Recording:
         self._process = process
         self._errors = complaints
         self._said = ""
+        self._stuck = ""
         self._received = b""
         self.ready = RecorderReady([], {}, "", process.pid)
         self.summary: dict[str, StreamSummary] = {}
@@ -41,7 +46,7 @@ class Recording:
         """Start recording and return once the first samples are being taken.
 
         `env` is added to this process's environment. Raises SensorNotFound if a required sensor is missing,
-        SessionError if the file cannot be written, TelemetryError if the recorder does not start.
+        SessionError if the file cannot be written, RecorderEnded if the recorder does not start.
         """
         complaints = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the process, and a pipe could fill up
         process = subprocess.Popen(
@@ -65,7 +70,10 @@ class Recording:
         return recording
 
     def flush(self) -> None:
-        """Return when all that was sampled up to now can be read from the session; SessionError if it cannot."""
+        """Return when all that was sampled up to now can be read from the session; SessionError if it cannot.
+
+        Raises RecorderEnded if there is no recorder left to ask; one that does not answer is killed.
+        """
         reply = self._ask(FLUSH, "flushed")
         if reply.failed:
             raise SessionError(reply.failed)
@@ -73,9 +81,9 @@ class Recording:
     def stop(self) -> None:
         """End the recording and wait until its file is closed; idempotent.
 
-        Raises SessionError if the last samples could not be written.
+        Raises SessionError if the last samples could not be written, RecorderEnded if it does not answer and is killed.
         """
-        if self._process.poll() is not None:
+        if self._stuck or self._process.poll() is not None:
             self._end()
             return
         try:
@@ -88,6 +96,8 @@ class Recording:
 
     def poll(self) -> str | None:
         """None while it records, else one line on why it does not."""
+        if self._stuck:
+            return self._stuck
         code = self._process.poll()
         return None if code is None else self._obituary(code)
 
@@ -98,26 +108,26 @@ class Recording:
             self._process.stdin.write(line.encode() + b"\n")
             self._process.stdin.flush()
         except BrokenPipeError:
-            raise TelemetryError(self._obituary(self._process.wait())) from None
+            raise RecorderEnded(self._obituary(self._died())) from None
         while True:
-            reply = msgspec.json.decode(self._line(), type=Reply)
+            reply = msgspec.json.decode(self._line(ANSWER_SECONDS[answer]), type=Reply)
             if getattr(reply, answer) is not None:
                 return reply
             if reply.failed and reply.flushed is None:
                 raise getattr(errors, reply.error)(reply.failed)
             # The answer to a request that a Ctrl-C kept its asker from waiting for.
 
-    def _line(self) -> bytes:
+    def _line(self, seconds: float) -> bytes:
         assert self._process.stdout is not None
         descriptor = self._process.stdout.fileno()
         while b"\n" not in self._received:
-            if not select.select([descriptor], [], [], REPLY_SECONDS)[0]:
-                raise TelemetryError(
-                    f"the recorder (process {self._process.pid}) has not answered for {REPLY_SECONDS} s"
-                )
+            if not select.select([descriptor], [], [], seconds)[0]:
+                self._stuck = f"the recorder had not answered for {seconds:g} s and was killed"
+                self._died(0.0)
+                raise RecorderEnded(self._stuck)
             data = os.read(descriptor, 65536)
             if not data:
-                raise TelemetryError(self._obituary(self._process.wait()))
+                raise RecorderEnded(self._obituary(self._died()))
             self._received += data
         line, _, self._received = self._received.partition(b"\n")
         return line
@@ -136,15 +146,24 @@ class Recording:
             self._said = lines[-1] if lines else ""
 
     def _end(self) -> None:
-        """Close the recorder's standard input, which ends it, and wait."""
+        """Close the recorder's standard input, which ends it, and wait for so long as that may take."""
         for pipe in (self._process.stdin, self._process.stdout):
             if pipe is not None and not pipe.closed:
                 with suppress(BrokenPipeError):
                     pipe.close()
-        try:
-            self._process.wait(REPLY_SECONDS)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
+        self._died(0.0 if self._stuck else EXIT_SECONDS)
         self._hear()
         self._errors.close()
+
+    def _died(self, patience: float = EXIT_SECONDS) -> int:
+        """Its exit code, after at most `patience` seconds by its own doing, else by ours.
+
+        A process that a sensor holds inside the kernel outlives SIGKILL until the sensor lets go; nobody waits for it.
+        """
+        for seconds in (patience, KILL_SECONDS):
+            try:
+                return self._process.wait(seconds)
+            except subprocess.TimeoutExpired:
+                with suppress(ProcessLookupError):
+                    os.killpg(self._process.pid, signal.SIGKILL)
+        return -signal.SIGKILL

@@ -14,9 +14,9 @@ import pytest
 
 from telemetry.boards import BoardProfile, StreamPlan
 from telemetry.clock import SystemClock
-from telemetry.errors import SensorNotFound, SessionError, TelemetryError
+from telemetry.errors import RecorderEnded, SensorNotFound, SessionError, TelemetryError
 from telemetry.protocol import FLUSH
-from telemetry.recording import RecorderPlan, Recording
+from telemetry.recording import ANSWER_SECONDS, RecorderPlan, Recording
 from telemetry.session import SessionLog, SessionReader
 from telemetry.session.schema import log_bytes
 
@@ -118,7 +118,7 @@ def test_a_board_without_any_sensor_is_one_line(tmp_path: Path, log: SessionLog)
 
 
 def test_a_session_that_is_not_there_is_one_line(root: Path, tmp_path: Path) -> None:
-    with pytest.raises(SessionError, match=r"cannot write the session .*b\.kvs"):
+    with pytest.raises(SessionError, match=r"no session .*b\.kvs: the file does not exist"):
         Recording.start(RecorderPlan(str(root), profile(CPU), str(tmp_path / "b.kvs")))
 
 
@@ -163,6 +163,37 @@ def test_a_file_that_cannot_grow_costs_samples_and_says_so(root: Path, log: Sess
     assert sum(gap.missed for gap in lost) > 0
     assert recording.summary["cu"].samples == len(series.t_ns)
     assert recording.summary["cu"].missed == sum(gap.missed for gap in series.gaps)
+
+
+def test_a_recorder_that_does_not_answer_is_killed_and_what_it_committed_stays(
+    root: Path, log: SessionLog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(ANSWER_SECONDS, "flushed", 0.2)
+    recording = start(root, log, CU)
+    record(recording, log, "cu", 20)
+    os.kill(recording.ready.pid, signal.SIGSTOP)
+
+    with pytest.raises(RecorderEnded, match=r"^the recorder had not answered for 0\.2 s and was killed$"):
+        recording.flush()
+    assert "had not answered" in (recording.poll() or "")
+    recording.stop()
+
+    assert not Path(f"/proc/{recording.ready.pid}").exists()
+    assert samples(log, "cu") >= 20
+
+
+def test_stopping_a_recorder_that_does_not_answer_ends_it(
+    root: Path, log: SessionLog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(ANSWER_SECONDS, "stopped", 0.2)
+    recording = start(root, log, CU)
+    os.kill(recording.ready.pid, signal.SIGSTOP)
+
+    with pytest.raises(RecorderEnded, match="was killed"):
+        recording.stop()
+    recording.stop()
+
+    assert not Path(f"/proc/{recording.ready.pid}").exists()
 
 
 def test_a_ring_is_folded_and_stays_below_its_bound(root: Path, log: SessionLog) -> None:
