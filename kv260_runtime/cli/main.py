@@ -10,8 +10,6 @@ from importlib import import_module
 
 from kv260_runtime.cli import streams
 from kv260_runtime.cli.parser import Parser
-from kv260_runtime.cli import streams
-from kv260_runtime.cli.parser import Parser
 from kv260_runtime.errors import ExitCode, KvbenchError
 from telemetry.errors import (
     ConfigError,

@@ -65,23 +65,6 @@ def test_a_word_that_no_command_knows_is_one_line_with_the_nearest(fails, argume
     assert code == ExitCode.USAGE
     assert line.startswith(f"kvbench {arguments[0]}: ")
     assert told in line
-    assert "did you mean 'profile'?" in line
-
-
-@pytest.mark.parametrize(
-    ("arguments", "told"),
-    [
-        (["profile", "--bord", "virtual"], "unknown option '--bord'; did you mean '--board'?"),
-        (["report", "x.kvs", "--format", "htm"], "unknown 'htm'; did you mean 'html'?"),
-        (["replay", "a.kvs", "b.kvs"], "unexpected argument 'b.kvs'"),
-    ],
-)
-def test_a_word_that_no_command_knows_is_one_line_with_the_nearest(fails, arguments, told):
-    code, line = fails(*arguments)
-
-    assert code == ExitCode.USAGE
-    assert line.startswith(f"kvbench {arguments[0]}: ")
-    assert told in line
 
 
 @pytest.mark.parametrize("option", [["--runs", "0"], ["--duration", "nan"], ["--threads", "x"], ["--order", "random"]])
@@ -199,7 +182,7 @@ def test_a_bad_pattern_is_said_before_anything_starts(fails):
 @pytest.mark.parametrize("command", ["report", "replay", "export", "compare", "fold", "external"])
 def test_every_command_tells_a_missing_session_from_a_damaged_one(fails, tmp_path, command):
     meter = tmp_path / "meter.csv"
-    meter.write_text("time,power\n0,1\n1,1\n")
+    meter.write_text("time,power\n" + "".join(f"{second},1\n" for second in range(9)))
     rest = {"external": ["--csv", meter, "--boundary", "12 V"], "export": ["--out", tmp_path / "out"]}.get(command, [])
     empty = tmp_path / "empty.kvs"
     empty.touch()
