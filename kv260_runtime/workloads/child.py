@@ -6,19 +6,22 @@ import contextlib
 import fcntl
 import os
 import queue
+import select
 import signal
 import subprocess
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from types import TracebackType
+from typing import NamedTuple
 
 from kv260_runtime.errors import ExitCode, KvbenchError
 from telemetry.clock import Clock
 
 POLL_NS = 200_000_000
 """How often a waiting loop looks up: often enough for a live display and for Ctrl-C."""
+GRACE_NS = 500_000_000
+"""How long the outputs of a process that has ended are still read: something it left behind may hold them open."""
 F_SETPIPE_SZ = 1031
 """fcntl(2); the fcntl module has it from Python 3.10 on some systems only."""
 REPORT_PERIOD_NS = 100_000_000
@@ -26,12 +29,24 @@ REPORT_PERIOD_NS = 100_000_000
 that a fast model pays for a thousand times a second."""
 REPORT_PIPE_BYTES = 1 << 20
 """Room for a tenth of a second of the fastest model, and then some."""
+READ_BYTES = 8192
+LONGEST_LINE_BYTES = 1 << 16
+"""Where a line that does not end is cut."""
+QUEUED_READS = 8
+"""Reads that wait to be looked at; beyond them the pipe fills and the child waits, so memory stays bounded."""
+LINE_NS = 20_000
+"""What a line may take of our time in the long run, 50 000 lines a second; 100 bytes count as one line more."""
+BURST_NS = 10_000_000_000
+"""How much of that time may be saved up: half a million lines come through at once."""
 KEPT_LINES = 30
 """Last lines of stdout and stderr kept for the report of a failure."""
+KEPT_BYTES = 2000
+"""Of each of them."""
+GUARD = "read _; kill -9 -$1"
+"""Waits for its input to end, which it does with this process however that ends, and kills the child's group."""
 
 
-@dataclass(frozen=True)
-class Line:
+class Line(NamedTuple):
     """One line of a child, without its newline."""
 
     t_ns: int
@@ -44,15 +59,22 @@ class Line:
 class Child:
     """A process in its own session, so that a Ctrl-C at the terminal reaches us first and we decide.
 
-    Use as a context manager: leaving it kills whatever is left of the process group.
+    Use as a context manager: leaving it kills whatever is left of the process group; a guard process does so if we
+    are killed ourselves.
     """
 
     def __init__(
         self, command: Sequence[str], clock: Clock, environment: Mapping[str, str], *, report: bool = False
     ) -> None:
         self._clock = clock
-        self._queue: queue.SimpleQueue[Line | None] = queue.SimpleQueue()
-        self.last_lines: deque[str] = deque(maxlen=KEPT_LINES)
+        self._queue: queue.Queue[tuple[int, str, list[bytes]] | None] = queue.Queue(QUEUED_READS)
+        self._pending: deque[Line] = deque()
+        self._last: deque[bytes] = deque(maxlen=KEPT_LINES)
+        self._closing = self._abandoned = False
+        self.exited_ns: int | None = None
+        """When the process ended, whoever holds its outputs open; None while it runs."""
+        self.held_back = False
+        """Whether the child printed more than is read, and had to wait for us."""
         report_read, report_write = _report_pipe() if report else (-1, -1)
         arguments = [*command, "--report-fd", str(report_write)] if report else list(command)
         try:
@@ -72,32 +94,65 @@ class Child:
         finally:
             if report:
                 os.close(report_write)
+        self._guard = _start_guard(self.process.pid)
+        self._report_read = report_read
+        self._start_threads()
+
+    def _start_threads(self) -> None:
         assert self.process.stdout is not None and self.process.stderr is not None
         sources = {"stdout": self.process.stdout.fileno(), "stderr": self.process.stderr.fileno()}
-        if report:
-            sources["report"] = report_read
+        if self._report_read >= 0:
+            sources["report"] = self._report_read
         self._open = len(sources)
-        self._report_read = report_read
+        self._wake_read, self._wake_write = os.pipe()
         self._threads = [threading.Thread(target=self._pump, args=item, daemon=True) for item in sources.items()]
+        self._threads.append(threading.Thread(target=self._watch, daemon=True))
         for thread in self._threads:
             thread.start()
 
+    def _watch(self) -> None:
+        """Stamp the end of the process; it is left for `wait` to collect, so its group's number stays taken."""
+        with contextlib.suppress(ChildProcessError):
+            os.waitid(os.P_PID, self.process.pid, os.WEXITED | os.WNOWAIT)
+        self.exited_ns = self._clock.now_ns()
+
     def _pump(self, source: str, descriptor: int) -> None:
         """Read one descriptor to its end; the stamp is taken before the bytes are looked at."""
-        rest = b""
-        while True:
-            data = os.read(descriptor, REPORT_PIPE_BYTES)
+        poller = select.poll()
+        poller.register(descriptor, select.POLLIN)
+        poller.register(self._wake_read, select.POLLIN)
+        size = REPORT_PIPE_BYTES if source == "report" else READ_BYTES
+        rest, paid_ns = b"", 0
+        while not any(ready == self._wake_read for ready, _ in poller.poll()):
+            data = os.read(descriptor, size)
             t_ns = self._clock.now_ns()
             if not data:
                 break
             *whole, rest = (rest + data).split(b"\n")
-            for text in whole:
-                self._queue.put(Line(t_ns, source, text))
+            if len(rest) > LONGEST_LINE_BYTES:
+                whole.append(rest)
+                rest = b""
+            if whole:
+                self._put((t_ns, source, whole))
             if source == "report":
-                self._clock.sleep_until_ns(t_ns + REPORT_PERIOD_NS)
+                self._pause(REPORT_PERIOD_NS)
+                continue
+            paid_ns = max(paid_ns, t_ns - BURST_NS) + LINE_NS * (len(whole) + len(data) // 100)
+            if paid_ns > t_ns and self.exited_ns is None:
+                self.held_back = True
+                self._pause(paid_ns - t_ns)
         if rest:
-            self._queue.put(Line(t_ns, source, rest))
-        self._queue.put(None)
+            self._put((self._clock.now_ns(), source, [rest]))
+        self._put(None)
+
+    def _put(self, item: tuple[int, str, list[bytes]] | None) -> None:
+        """Hand on one read, waiting until there is room; nobody looks any more once `kill` has begun."""
+        if not self._closing:
+            self._queue.put(item)
+
+    def _pause(self, span_ns: int) -> None:
+        """Leave the pipe alone for so long, or until `kill`."""
+        select.select([self._wake_read], [], [], span_ns / 1e9)
 
     def send(self, text: str) -> None:
         """Write one line to the child's stdin; a child that is gone is noticed by its lines ending, not here."""
@@ -107,12 +162,17 @@ class Child:
             self.process.stdin.flush()
 
     def lines(self, deadline_ns: int, tick: Callable[[], None]) -> Iterator[Line]:
-        """Lines as they come, until all outputs have ended or the deadline has passed.
+        """Lines as they come, until the child has ended or the deadline has passed.
 
         The caller tells the two apart by `ended`.
         """
         tick_due_ns = 0
-        while self._open:
+        while not self.ended:
+            while self._pending:
+                line = self._pending.popleft()
+                if line.source != "report":
+                    self._last.append(line.text)
+                yield line
             now_ns = self._clock.now_ns()
             left_ns = deadline_ns - now_ns
             if left_ns <= 0:
@@ -120,21 +180,31 @@ class Child:
             if now_ns >= tick_due_ns:
                 tick()
                 tick_due_ns = now_ns + POLL_NS
-            try:
-                line = self._queue.get(timeout=min(left_ns, POLL_NS) / 1e9)
-            except queue.Empty:
-                continue
-            if line is None:
-                self._open -= 1
-                continue
-            if line.source != "report":
-                self.last_lines.append(line.text.decode(errors="replace"))
-            yield line
+            self._fetch(min(left_ns, POLL_NS))
+
+    def _fetch(self, timeout_ns: int) -> None:
+        """The next read, if one comes in time; gives up on outputs that outlive the process."""
+        try:
+            item = self._queue.get(timeout=timeout_ns / 1e9)
+        except queue.Empty:
+            exited_ns = self.exited_ns
+            self._abandoned = exited_ns is not None and self._clock.now_ns() >= exited_ns + GRACE_NS
+            return
+        if item is None:
+            self._open -= 1
+            return
+        t_ns, source, texts = item
+        self._pending.extend(Line(t_ns, source, text) for text in texts)
 
     @property
     def ended(self) -> bool:
-        """True once every output of the child has been read to its end."""
-        return self._open == 0
+        """True once every output has been read to its end, or the process has ended and its outputs are silent."""
+        return self._abandoned or self._open == 0
+
+    @property
+    def last_lines(self) -> list[str]:
+        """What it said last on stdout and stderr."""
+        return [text[:KEPT_BYTES].decode(errors="replace") for text in self._last]
 
     def wait(self, seconds: float = 5.0) -> int | None:
         """The exit code, negative for a signal; None if the process is still alive after `seconds`."""
@@ -153,18 +223,38 @@ class Child:
 
     def kill(self) -> None:
         """End the whole process group and release the pipes; idempotent."""
+        if self._closing:
+            return
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self.process.pid, signal.SIGKILL)
-        self.process.wait()
+        self._guard.kill()
+        self._guard.wait()
+        self._closing = True
+        os.close(self._wake_write)
+        with contextlib.suppress(queue.Empty):
+            while True:  # makes room for those who wait for it
+                self._queue.get_nowait()
         for thread in self._threads:
             thread.join()
-        for stream in (self.process.stdin, self.process.stdout, self.process.stderr):
+        self.process.wait()
+        for stream in (self.process.stdin, self.process.stdout, self.process.stderr, self._guard.stdin):
             if stream is not None:
                 with contextlib.suppress(BrokenPipeError):
                     stream.close()
+        os.close(self._wake_read)
         if self._report_read >= 0:
             os.close(self._report_read)
-            self._report_read = -1
+
+
+def _start_guard(group: int) -> subprocess.Popen[bytes]:
+    """A shell that sleeps on a pipe of ours; cheaper than a thread of ours that wakes up, and outlives SIGKILL."""
+    return subprocess.Popen(
+        ["/bin/sh", "-c", GUARD, "kvbench-guard", str(group)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
 
 
 def _report_pipe() -> tuple[int, int]:

@@ -42,8 +42,8 @@ def observe_command(
         told = parser.result()
         stalled = None if child.ended else f"the command did not end within {limit_ns / 1e9:.0f} s"
         failure = stalled or judge(told, code)
-        last_lines = list(child.last_lines)
-    ended_ns = context.clock.now_ns()
+        last_lines, held_back = child.last_lines, child.held_back
+        ended_ns = child.exited_ns or context.clock.now_ns()
     window = told.window or (Window(began_ns, ended_ns) if _whole_run(told) else None)
     return Observation(
         boundary=boundary,
@@ -61,6 +61,7 @@ def observe_command(
             "verdict": told.verdict,
             "printed_per_second": told.frames_per_second,
             "host_slower": slow,
+            "held_back": held_back,
             "last_lines": last_lines if failure else [],
         },
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from array import array
 from typing import Any
@@ -21,6 +22,8 @@ BOUNDARIES = {
 }
 OUTPUTS_UNREAD = {"KVBENCH_OUTPUTS": "unread"}
 """The loop reads no output; an emulated runner need not compute any (docs/virtual-board.md)."""
+ANNOUNCEMENT = re.compile(r"virtual_board: emulated ")
+"""What the modules of an emulated board say first (docs/virtual-board.md); nobody's last words."""
 LOADING, IDLE, RUNNING = "loading", "idle", "running"
 
 
@@ -107,7 +110,7 @@ class _Run:
 
     def _last_words(self) -> str:
         """What the child said before it went, for a one-line reason: the vendor's fatal line, else its last line."""
-        said = [line.strip() for line in self._child.last_lines if line.strip()]
+        said = [line.strip() for line in self._child.last_lines if line.strip() and not ANNOUNCEMENT.match(line)]
         fatal = [line for line in said if faults_in(0, line, GLOG_PREFIX.sub("", line))]
         words = (fatal[:1] or said[-1:] or [""])[0]
         return f": {GLOG_PREFIX.sub('', words)[:200]}" if words else ""
@@ -118,7 +121,7 @@ class _Run:
         end_ns = np.frombuffer(self._end, dtype=np.int64)[order]
         window = None if failure or not len(end_ns) else Window(int(start_ns.min()), int(end_ns[-1]))
         markers = () if window is None else (Marker(window.start_ns, "begin"), Marker(window.end_ns, "end"))
-        details = {**self._details, "last_lines": list(self._child.last_lines) if failure else []}
+        details = {**self._details, "last_lines": self._child.last_lines if failure else []}
         return Observation(
             boundary=BOUNDARIES[self._spec.kind],
             window=window,

@@ -111,3 +111,15 @@ def test_xdputil_measures_the_whole_model_unless_a_subgraph_is_named(tmp_path):
 
     assert whole == ["xdputil", "benchmark", str(model), "-i", "-1", "2"]
     assert part == ["xdputil", "benchmark", str(model), "-i", "3", "1"]
+
+
+def test_the_window_of_a_whole_run_ends_with_the_command_and_not_with_what_it_left_behind():
+    code = (
+        "import subprocess, sys;"
+        "subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(60)'])"  # in the group, the pipes open
+    )
+
+    observed = run_python(code)
+
+    assert observed.failure is None
+    assert observed.window.seconds < 0.5
