@@ -6,7 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from kv260_runtime.cli.options import number, whole
+from kv260_runtime.cli.options import file_name, number, whole
 from kv260_runtime.errors import ExitCode, ModelRejected
 
 HELP = "show what is in compiled models: partition, tensors, memory, DDR traffic, warnings"
@@ -19,7 +19,9 @@ instructions of DPUCZDX8G_ISA1 files, and otherwise estimated from tensor sizes 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `inspect`."""
-    parser.add_argument("models", type=Path, nargs="+", metavar="MODEL", help="an .xmodel file; several are compared")
+    parser.add_argument(
+        "models", type=file_name, nargs="+", metavar="MODEL", help="an .xmodel file; several are compared"
+    )
     parser.add_argument("--json", action="store_true", help="print JSON (docs/schemas/inspect.schema.json)")
     parser.add_argument("--ops", action="store_true", help="list every operator; with --json, all their attributes")
     parser.add_argument(
@@ -33,16 +35,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Read all files, then print; nothing is printed if one of them is bad."""
+    from kv260_runtime.model_file import open_model
     from kv260_runtime.report import inspect_json, inspect_text
-    from kv260_runtime.xmodel import XModelError, read_xmodel
+    from kv260_runtime.xmodel import XModelError
     from kv260_runtime.xmodel.facts import model_facts
 
     models = []
     for path in arguments.models:
-        if not path.exists():
-            raise ModelRejected(f"{path}: no such file", ExitCode.NO_INPUT)
+        graph = open_model(path)
         try:
-            graph = read_xmodel(path)
             models.append((graph, model_facts(graph, arguments.clock * 1e6)))
         except XModelError as error:
             raise ModelRejected(str(error)) from error

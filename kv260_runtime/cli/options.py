@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import os
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -37,6 +39,23 @@ def whole(minimum: int, maximum: int) -> Callable[[str], int]:
         return value
 
     return parse
+
+
+def file_name(text: str) -> Path:
+    """A parser of file names: an empty one would mean the present folder."""
+    if not text:
+        raise argparse.ArgumentTypeError("the file name is empty")
+    return Path(text)
+
+
+def check_arrays(path: Path) -> None:
+    """Raises KvbenchError if there is no such file, or it is no .npz."""
+    if not path.is_file():
+        raise KvbenchError(f"{path}: no such input file", ExitCode.NO_INPUT)
+    if not os.access(path, os.R_OK):
+        raise KvbenchError(f"{path}: this user may not read it; chmod +r", ExitCode.NO_INPUT)
+    if not zipfile.is_zipfile(path):
+        raise KvbenchError(f"{path}: is no .npz of plain arrays; numpy.savez writes one", ExitCode.BAD_DATA)
 
 
 def name_value_pairs(given: list[str]) -> dict[str, str]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, nullcontext, suppress
 from datetime import datetime
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -13,10 +14,11 @@ from typing import TYPE_CHECKING
 
 from kv260_runtime.cli import board as board_options
 from kv260_runtime.cli import meter
-from kv260_runtime.cli.options import number, whole
+from kv260_runtime.cli.options import check_arrays, file_name, number, whole
 from kv260_runtime.errors import ExitCode, KvbenchError, RunFailed
 from kv260_runtime.profile.plan import ORDERS
 from kv260_runtime.workloads import WorkloadSpec
+from telemetry.errors import RecorderEnded, SessionError, TelemetryError
 
 if TYPE_CHECKING:
     from kv260_runtime.profile.job import ProfileOptions
@@ -36,13 +38,17 @@ examples:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `profile`."""
-    parser.add_argument("models", nargs="*", type=Path, metavar="MODEL", help="compiled XModel files, compared in turn")
+    parser.add_argument(
+        "models", nargs="*", type=file_name, metavar="MODEL", help="compiled XModel files, compared in turn"
+    )
     parser.add_argument("--demo", action="store_true", help="profile the two demo models instead of MODEL")
     board_options.add_arguments(parser)
     _add_workload(parser)
     _add_plan(parser)
     meter.add_arguments(parser)
-    parser.add_argument("--out", type=Path, metavar="FILE", help="the session file to create (default: a name by date)")
+    parser.add_argument(
+        "--out", type=file_name, metavar="FILE", help="the session file to create (default: a name by date)"
+    )
     parser.add_argument("--json", action="store_true", help="print the result as JSON instead of a table")
     parser.add_argument("--quiet", action="store_true", help="no progress on stderr")
 
@@ -59,7 +65,7 @@ def _add_workload(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--subgraph", type=whole(0, 10_000), metavar="I", help="the subgraph to run (dpu, xdputil)")
     group.add_argument("--threads", type=whole(1, 64), default=1, metavar="N", help="runners in parallel (default: 1)")
     group.add_argument(
-        "--input", type=Path, metavar="FILE", help=".npz with one array per input (default: 4 random ones)"
+        "--input", type=file_name, metavar="FILE", help=".npz with one array per input (default: 4 random ones)"
     )
     group.add_argument("--input-seed", type=whole(0, 2**31), default=0, metavar="N", help="seed of the random inputs")
     group.add_argument("--begin", metavar="REGEX", help="with -- COMMAND: its line that begins the measured window")
@@ -121,8 +127,11 @@ def _check(arguments: argparse.Namespace) -> None:
     if (arguments.begin or arguments.end or arguments.count) and not arguments.rest:
         raise KvbenchError("--begin, --end and --count go with -- COMMAND", ExitCode.USAGE)
     meter.check(arguments)
-    if arguments.input is not None and not arguments.input.is_file():
-        raise KvbenchError(f"{arguments.input}: no such file", ExitCode.NO_INPUT)
+    if arguments.input is not None:
+        check_arrays(arguments.input)
+    program = arguments.rest[0] if arguments.rest else ""
+    if "/" in program and "{model}" not in program and not os.access(program, os.X_OK):
+        raise KvbenchError(f"{program}: no such program, or this user may not run it", ExitCode.NO_INPUT)
 
 
 def _models(arguments: argparse.Namespace, stack: ExitStack) -> list[Path]:
@@ -169,18 +178,25 @@ def _profile(arguments: argparse.Namespace, models: list[Path], stack: ExitStack
     plan = meter.plan(arguments, clock)
     progress = Progress(sys.stderr, clock, quiet=arguments.quiet, live=plan.prompter is None)
     progress.note(f"measuring on {board.label}; session file {options.session}")
-    interrupted = False
+    interrupted, broken = False, None
+    job = ProfileJob(options, subjects, board, profile, clock, progress, plan.tick)
     try:
-        ProfileJob(options, subjects, board, profile, clock, progress, plan.tick).run()
+        job.run()
     except KeyboardInterrupt:
         interrupted = True
-    trouble = plan.attach(options.session, progress.note)
+    except TelemetryError as error:
+        if not job.finished:
+            raise
+        broken = error
+    trouble = None if broken else plan.attach(options.session, progress.note)
     result = evaluate(options.session)
-    with closing(SessionLog.open(options.session)) as log:
+    with suppress(SessionError) if broken else nullcontext(), closing(SessionLog.open(options.session)) as log:
         log.put_meta(META_KEY, figures_of(result))
     sys.stdout.write(renderer("json" if arguments.json else "table")(result) + ("\n" if arguments.json else ""))
     if interrupted:
         return ExitCode.INTERRUPTED
+    if broken is not None:
+        raise _cut_off(broken, options.session, any(model.kept for model in result.models))
     if trouble is not None:
         raise trouble
     bare = [model.name for model in result.models if model.kept == 0]
@@ -189,6 +205,16 @@ def _profile(arguments: argparse.Namespace, models: list[Path], stack: ExitStack
             f"no run of {', '.join(bare)} deserves a number; the reasons are above and in {options.session}"
         )
     return ExitCode.OK
+
+
+def _cut_off(error: TelemetryError, session: Path, kept: bool) -> KvbenchError:
+    """What is said after the figures of a session whose recorder or file failed before its last run."""
+    if not kept and isinstance(error, RecorderEnded):
+        return RunFailed(f"{error}; no run was kept until then (`kvbench report {session}` shows them again)")
+    return KvbenchError(
+        f"{error}; figures are of the runs made until then; `kvbench report {session}` shows them again",
+        ExitCode.IO_ERROR,
+    )
 
 
 def _options(arguments: argparse.Namespace) -> ProfileOptions:

@@ -6,7 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from kv260_runtime.cli.options import write_new
+from kv260_runtime.cli.options import file_name, write_new
 from kv260_runtime.errors import ExitCode
 from kv260_runtime.report import FORMATS, TIMELINES
 
@@ -31,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         const="budget",
         help="what the accuracy of each figure is made of (the same as --format budget)",
     )
-    parser.add_argument("--out", type=Path, metavar="FILE", help="a file to create (default: standard output)")
+    parser.add_argument("--out", type=file_name, metavar="FILE", help="a file to create (default: standard output)")
 
 
 def run(arguments: argparse.Namespace) -> int:

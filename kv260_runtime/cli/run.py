@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kv260_runtime.cli.options import whole
+from kv260_runtime.cli.options import check_arrays, file_name, whole
 from kv260_runtime.errors import ExitCode, KvbenchError, ModelRejected
 
 if TYPE_CHECKING:
@@ -37,9 +37,9 @@ The output holds arrays by tensor name, and {FIX_POINTS!r}: a JSON text of the f
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument("model", type=Path, metavar="MODEL", help="an .xmodel for DPUCZDX8G, or a quantised one")
-    parser.add_argument("--input", type=Path, required=True, metavar="FILE", help="an .npz, or a picture")
-    parser.add_argument("--output", type=Path, required=True, metavar="FILE.npz", help="replaced if it exists")
+    parser.add_argument("model", type=file_name, metavar="MODEL", help="an .xmodel for DPUCZDX8G, or a quantised one")
+    parser.add_argument("--input", type=file_name, required=True, metavar="FILE", help="an .npz, or a picture")
+    parser.add_argument("--output", type=file_name, required=True, metavar="FILE.npz", help="replaced if it exists")
     parser.add_argument(
         "--tensors",
         default="outputs",
@@ -81,14 +81,9 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _read_model(path: Path, index: int | None) -> tuple[Graph, Subgraph | None]:
-    from kv260_runtime.xmodel import XModelError, read_xmodel
+    from kv260_runtime.model_file import open_model
 
-    if not path.is_file():
-        raise KvbenchError(f"{path}: no such model file", ExitCode.NO_INPUT)
-    try:
-        graph = read_xmodel(path)
-    except XModelError as error:
-        raise ModelRejected(str(error)) from error
+    graph = open_model(path)
     if index is None:
         return graph, None
     if index >= len(graph.subgraphs):
@@ -118,7 +113,7 @@ def _inputs(executor: Executor, args: argparse.Namespace) -> dict[str, Array]:
 
     if not args.input.is_file():
         raise KvbenchError(f"{args.input}: no such input file", ExitCode.NO_INPUT)
-    if zipfile.is_zipfile(args.input):
+    if args.input.suffix == ".npz" or zipfile.is_zipfile(args.input):
         return load_arrays(args.input)
     if len(executor.inputs) != 1:
         names = ", ".join(repr(spec.name) for spec in executor.inputs)
@@ -132,11 +127,16 @@ def load_arrays(path: Path) -> dict[str, Array]:
     """All arrays of an .npz; KvbenchError if one is damaged or would need pickle."""
     import numpy as np
 
+    check_arrays(path)
     try:
         with np.load(path, allow_pickle=False) as archive:
             return {name: archive[name] for name in archive.files if name != FIX_POINTS}
-    except (OSError, ValueError, zipfile.BadZipFile) as error:
-        raise KvbenchError(f"{path}: is no .npz of plain arrays: {error}", ExitCode.BAD_DATA) from error
+    except ValueError as error:
+        raise KvbenchError(
+            f"{path}: is no .npz of plain arrays: it holds Python objects, or an array is cut short", ExitCode.BAD_DATA
+        ) from error
+    except (OSError, zipfile.BadZipFile) as error:
+        raise KvbenchError(f"{path}: is no .npz of plain arrays: damaged ({error})", ExitCode.BAD_DATA) from error
 
 
 def save_arrays(path: Path, arrays: Mapping[str, Array], fix_points: Mapping[str, int]) -> None:

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kv260_runtime.cli import board as board_options
-from kv260_runtime.cli.options import whole
-from kv260_runtime.errors import ExitCode, KvbenchError, ModelRejected
+from kv260_runtime.cli.options import file_name, whole
+from kv260_runtime.errors import ExitCode
 
 if TYPE_CHECKING:
     from kv260_runtime.verify.comparing import TensorComparison
@@ -32,9 +32,11 @@ Exit code 0: every tensor is equal (float tensors within 1e-6); 3: one differs; 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `verify`."""
-    parser.add_argument("model", type=Path, metavar="MODEL", help="a compiled XModel")
+    parser.add_argument("model", type=file_name, metavar="MODEL", help="a compiled XModel")
     board_options.add_arguments(parser)
-    parser.add_argument("--input", type=Path, metavar="FILE.npz", help="the model's inputs by tensor name, as stored")
+    parser.add_argument(
+        "--input", type=file_name, metavar="FILE.npz", help="the model's inputs by tensor name, as stored"
+    )
     parser.add_argument(
         "--seed", type=whole(0, 2**31), default=0, metavar="N", help="of the random inputs (default: 0)"
     )
@@ -45,17 +47,11 @@ def run(arguments: argparse.Namespace) -> int:
     """Compare, print, and say by the exit code whether all is equal."""
     from kv260_runtime.accelerators.vendor import FINGERPRINT_VARIABLE
     from kv260_runtime.cli.run import load_arrays
+    from kv260_runtime.model_file import open_model
     from kv260_runtime.profile.identity import query_dpu
     from kv260_runtime.verify.verifying import make_jobs, run_on_board
-    from kv260_runtime.xmodel import XModelError, read_xmodel
 
-    for path in (arguments.model, arguments.input):
-        if path is not None and not path.is_file():
-            raise KvbenchError(f"{path}: no such file", ExitCode.NO_INPUT)
-    try:
-        graph = read_xmodel(arguments.model)
-    except XModelError as error:
-        raise ModelRejected(str(error)) from error
+    graph = open_model(arguments.model)
     given = None if arguments.input is None else load_arrays(arguments.input)
     jobs, notes = make_jobs(graph, given, arguments.seed)
     board, _ = board_options.open_board(arguments.board, arguments.board_option)

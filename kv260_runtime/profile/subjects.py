@@ -9,9 +9,10 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from kv260_runtime.errors import ExitCode, ModelRejected
+from kv260_runtime.errors import ModelRejected
+from kv260_runtime.model_file import open_model
 from kv260_runtime.workloads import WorkloadSpec
-from kv260_runtime.xmodel import Graph, Subgraph, XModelError, read_xmodel, require_target, static_traffic
+from kv260_runtime.xmodel import Graph, Subgraph, XModelError, require_target, static_traffic
 
 
 @dataclass(frozen=True)
@@ -103,10 +104,8 @@ def model_subject(path: Path, spec: WorkloadSpec) -> Subject:
 
     Raises ModelRejected in one line if it is missing, damaged, or not compiled for a DPU.
     """
-    if not path.is_file():
-        raise ModelRejected(f"{path}: no such file", ExitCode.NO_INPUT)
+    graph = open_model(path)
     try:
-        graph = read_xmodel(path)
         require_target(graph)
     except XModelError as error:
         raise ModelRejected(str(error)) from error

@@ -190,3 +190,41 @@ def test_every_command_tells_a_missing_session_from_a_damaged_one(fails, tmp_pat
     assert fails(command, tmp_path / "no.kvs", *rest)[0] == ExitCode.NO_INPUT
     assert fails(command, tmp_path, *rest)[0] == ExitCode.NO_INPUT
     assert fails(command, empty, *rest)[0] == ExitCode.BAD_DATA
+
+
+@pytest.mark.parametrize("command", ["inspect", "profile", "run", "verify"])
+def test_every_command_says_the_same_of_a_name_that_is_no_file(fails, tmp_path, command):
+    rest = {"run": ["--input", "x.npz", "--output", "y.npz"]}.get(command, [])
+
+    assert fails(command, tmp_path, *rest) == (
+        ExitCode.NO_INPUT,
+        f"kvbench: {tmp_path}: is a folder; name an .xmodel file",
+    )
+    code, line = fails(command, "/dev/null", *rest)
+    assert (code, "is a device or a pipe" in line) == (ExitCode.NO_INPUT, True)
+    code, line = fails(command, "", *rest)
+    assert (code, "the file name is empty" in line) == (ExitCode.USAGE, True)
+
+
+def test_an_empty_name_for_the_session_is_a_usage_error(fails, model):
+    code, line = fails("profile", model, "--out", "")
+
+    assert code == ExitCode.USAGE
+    assert "--out: the file name is empty" in line
+
+
+def test_inputs_that_are_no_arrays_are_said_before_anything_starts(fails, model, tmp_path):
+    text = tmp_path / "bad.npz"
+    text.write_text("no arrays")
+
+    code, line = fails("profile", model, "--input", text, "--board", "virtual")
+
+    assert code == ExitCode.BAD_DATA
+    assert line == f"kvbench: {text}: is no .npz of plain arrays; numpy.savez writes one"
+
+
+def test_a_program_that_does_not_exist_is_said_before_anything_starts(fails):
+    code, line = fails("profile", "--board", "virtual", "--", "/nonexistent")
+
+    assert code == ExitCode.NO_INPUT
+    assert "/nonexistent: no such program" in line

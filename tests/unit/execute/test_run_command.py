@@ -145,7 +145,7 @@ def test_a_truncated_archive_is_refused(
 def test_missing_files_are_named(model: Path, inputs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code = run(tmp_path / "absent.xmodel", inputs, tmp_path / "out.npz")
     assert code == ExitCode.NO_INPUT
-    assert "absent.xmodel: no such model file" in fault(code, capsys)
+    assert "absent.xmodel: no such file" in fault(code, capsys)
     code = run(model, tmp_path / "absent.npz", tmp_path / "out.npz")
     assert code == ExitCode.NO_INPUT
     assert "absent.npz: no such input file" in fault(code, capsys)
