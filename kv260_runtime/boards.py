@@ -51,6 +51,10 @@ class BoardSession(Protocol):
         """`module:callable` giving the recorder's file access, or None for the system's own."""
         ...
 
+    def lost(self) -> str | None:
+        """Why no further run is possible on this board, in words; None while it is there."""
+        ...
+
     def close(self) -> None:
         """Release the board; idempotent."""
         ...
@@ -67,6 +71,10 @@ class HardwareBoard:
     emulated: bool = False
     provenance: Mapping[str, Any] = field(default_factory=dict)
     files: str | None = None
+
+    def lost(self) -> str | None:
+        """The machine this runs on does not go away."""
+        return None
 
     def close(self) -> None:
         """Nothing to release."""

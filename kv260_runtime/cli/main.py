@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import argparse
 import os
+import signal
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from importlib import import_module
+from types import FrameType
 
 from kv260_runtime.cli import streams
 from kv260_runtime.cli.parser import Parser
@@ -96,7 +99,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         streams.prepare()
         options = _parse(given)
         module_name, _ = COMMANDS[options.command]
-        code = int(import_module(module_name).run(options))
+        with _signals_interrupt():
+            code = int(import_module(module_name).run(options))
         sys.stdout.flush()
         return code
     except KvbenchError as error:
@@ -118,6 +122,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def exit_code_of(error: TelemetryError) -> ExitCode:
     """The code of an error of telemetry, whichever command met it."""
     return next((code for kind, code in TELEMETRY_CODES.items() if isinstance(error, kind)), ExitCode.IO_ERROR)
+
+
+@contextmanager
+def _signals_interrupt() -> Iterator[None]:
+    """SIGTERM and SIGHUP end a command as Ctrl-C does, with whatever it cleans up then; nohup's choice stands."""
+
+    def interrupt(_number: int, _frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
+    ours = [number for number, handler in before.items() if handler == signal.SIG_DFL]
+    for number in ours:
+        signal.signal(number, interrupt)
+    try:
+        yield
+    finally:
+        for number in ours:
+            signal.signal(number, before[number])
 
 
 def _parse(given: list[str]) -> argparse.Namespace:

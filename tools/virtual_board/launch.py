@@ -72,6 +72,13 @@ class VirtualBoard:
             "realtime": self.realtime,
         }
 
+    def lost(self) -> str | None:
+        """Why the board no longer answers; None while its process lives."""
+        code = None if self._process is None else self._process.poll()
+        if code is None:
+            return None
+        return f"the board process {f'was killed by signal {-code}' if code < 0 else f'ended with code {code}'}"
+
     def close(self) -> None:
         """End the board process and remove its folder; idempotent."""
         try:
