@@ -24,7 +24,7 @@ from telemetry.session.schema import fold_log
 
 COMMIT_NS = 500_000_000
 """As the recorder's own."""
-ANSWER_SECONDS = 30.0
+ANSWER_SECONDS = 10.0
 OWN = "own recorder"
 UNWRITTEN = "the session file could not be written"
 

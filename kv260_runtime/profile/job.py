@@ -24,7 +24,7 @@ from kv260_runtime.workloads import Observation, RunContext, RunRequest, open_wo
 from telemetry.attached import OWN, AttachedRecording, record
 from telemetry.boards import BoardProfile
 from telemetry.clock import Clock
-from telemetry.errors import SessionError, TelemetryError
+from telemetry.errors import RecorderEnded, SessionError, TelemetryError
 from telemetry.files import SystemFiles
 from telemetry.realtime import spare_cpu
 from telemetry.recording import RecorderPlan, Recording
@@ -94,27 +94,37 @@ class ProfileJob:
         self._repeats = [options.repeats] * len(subjects)
         self._cost_due_ns = 0
         self._fingerprint = ""
+        self.finished = 0
+        """Runs that were written down with a verdict, whichever."""
 
     def run(self) -> None:
         """Make all runs. A KeyboardInterrupt ends the job after the present run is written down as interrupted.
 
-        Raises KvbenchError if the session cannot be created or the recorder cannot live.
+        Raises KvbenchError or TelemetryError if the session cannot be written or the recorder does not live; the
+        session is then left only if a run of it had ended (`finished`).
         """
-        self._log = _create(self._options.session, self._clock)
+        self._log = SessionLog.create(self._options.session, self._clock)
         try:
-            self._describe()
-            self._recording = self._start_recorder()
-            try:
-                if self._options.pulse:
-                    self._make_pulse()
-                self._make_runs()
-            except KeyboardInterrupt:
-                self._log.put_meta("interrupted", True)
-                raise
-            finally:
-                self._recording.stop()
+            self._record()
+        except (KvbenchError, TelemetryError):
+            if not self.finished:
+                self._log.discard()
+            raise
         finally:
             self._log.close()
+
+    def _record(self) -> None:
+        self._describe()
+        self._recording = self._start_recorder()
+        try:
+            if self._options.pulse:
+                self._make_pulse()
+            self._make_runs()
+        except KeyboardInterrupt:
+            self._log.put_meta("interrupted", True)
+            raise
+        finally:
+            self._recording.stop()
 
     def _describe(self) -> None:
         environment = self._environment()
@@ -134,6 +144,8 @@ class ProfileJob:
         )
         try:
             recording, manner = record(plan)
+        except SessionError:
+            raise
         except TelemetryError as error:
             raise KvbenchError(str(error), ExitCode.UNAVAILABLE) from error
         self._log.put_meta("missing_sensors", dict(recording.ready.missing))
@@ -221,10 +233,18 @@ class ProfileJob:
             self._log.end_run(run_id, "excluded", "interrupted", None)
             self._progress.end("interrupted")
             raise
-        reason = self._judge(run_id, observed, planned)
-        self._log.end_run(run_id, "excluded" if reason else "kept", reason, observation_json(observed))
+        try:
+            reason = self._judge(run_id, observed, planned)
+        except RecorderEnded as error:
+            self._end(run_id, str(error), observed)
+            raise
+        self._end(run_id, reason, observed)
         self._progress.end(f"excluded: {reason}" if reason else "kept" if planned.phase == "formal" else "done")
         return reason is None
+
+    def _end(self, run_id: int, reason: str | None, observed: Observation) -> None:
+        self._log.end_run(run_id, "excluded" if reason else "kept", reason, observation_json(observed))
+        self.finished += 1
 
     def _judge(self, run_id: int, observed: Observation, planned: PlannedRun) -> str | None:
         """Write down what was observed, then compute the run's figures as anyone reading the file would."""
@@ -237,7 +257,7 @@ class ProfileJob:
             return observed.failure
         died = self._recording.poll()
         if died is not None:
-            raise KvbenchError(f"the recorder ended: {died}", ExitCode.SOFTWARE)
+            raise RecorderEnded(died)
         self._recording.flush()
         self._log.end_run(run_id, "excluded", None, observation_json(observed))
         with SessionReader(self._options.session) as source:
@@ -259,13 +279,6 @@ class ProfileJob:
         usage = resource.getrusage(resource.RUSAGE_SELF)
         self._log.observer_cost(now_ns, usage.ru_utime + usage.ru_stime)
         self._cost_due_ns = now_ns + COST_PERIOD_NS
-
-
-def _create(path: Path, clock: Clock) -> SessionLog:
-    try:
-        return SessionLog.create(path, clock)
-    except SessionError as error:
-        raise KvbenchError(str(error), ExitCode.CANNOT_CREATE) from error
 
 
 def _label(name: str, planned: PlannedRun, attempt: int) -> str:
