@@ -23,6 +23,9 @@ PACKAGE = "configs.boards"
 SUFFIX = ".yaml"
 DEVICE_TREE = "proc/device-tree"
 
+ACCELERATORS = ["vart"]
+"""Vendor APIs that run models, as kv260_runtime knows them."""
+
 Text = Annotated[str, msgspec.Meta(min_length=1)]
 
 
@@ -66,7 +69,7 @@ class BoardProfile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit
     detect: tuple[DetectRule, ...] = ()
     """Any of these; a board without rules is used by name only."""
     accelerator: str | None = None
-    """The vendor API that runs models here, by the name that kv260_runtime knows it by."""
+    """The vendor API that runs models here, one of ACCELERATORS."""
     dpu_ports: tuple[Annotated[str, msgspec.Meta(pattern="^slot[1-5]$")], ...] = ()
     """APM slots that carry the accelerator's traffic."""
 
@@ -82,17 +85,27 @@ def board_names() -> list[str]:
     return sorted(file.name[: -len(SUFFIX)] for file in _folder().iterdir() if file.name.endswith(SUFFIX))
 
 
+def is_path(name: str) -> bool:
+    """Whether a board is named by its file."""
+    return name.endswith((SUFFIX, ".yml")) or "/" in name
+
+
 def load_board(name: str) -> BoardProfile:
     """A shipped profile by name, or one in a YAML file by its path.
 
     Raises ConfigError naming the file and the key at fault.
     """
-    if name.endswith((SUFFIX, ".yml")) or "/" in name:
+    if is_path(name):
         path = Path(name)
         try:
-            return parse_board(path.read_text(encoding="utf-8"), name)
-        except (OSError, UnicodeDecodeError) as error:
-            raise ConfigError(f"{name}: cannot be read as a board profile: {error}") from error
+            board = parse_board(path.read_text(encoding="utf-8"), name)
+        except OSError as error:
+            raise ConfigError(f"{name}: cannot be read as a board profile: {error.strerror}") from error
+        except UnicodeDecodeError as error:
+            raise ConfigError(f"{name}: cannot be read as a board profile: it is no UTF-8 text") from error
+        if board.name != path.stem:
+            raise ConfigError(f"{name}: name: expected {path.stem!r} as the file is called, not {board.name!r}")
+        return board
     if name not in board_names():
         raise ConfigError(f"no board profile is called {name!r}{nearest(name, board_names())}")
     file = _folder() / f"{name}{SUFFIX}"
@@ -116,6 +129,9 @@ def parse_board(yaml_text: str, source: str) -> BoardProfile:
     if not isinstance(content, dict):
         raise ConfigError(f"{source}: a board profile is a mapping with `name`, `title` and `streams`")
     board = decode(BoardProfile, content, source)
+    named = board.accelerator
+    if named is not None and named not in ACCELERATORS:
+        raise ConfigError(f"{source}: accelerator: unknown {named!r}{nearest(named, ACCELERATORS)}")
     for index, plan in enumerate(board.streams):
         try:
             struct = options_type(plan.kind)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import argparse
+from difflib import get_close_matches
 from pathlib import Path
 
 from kv260_runtime.boards import BoardSession, HardwareBoard, installed_boards, open_installed_board
 from kv260_runtime.cli.options import name_value_pairs
 from kv260_runtime.errors import BoardUnavailable, ExitCode, KvbenchError
-from telemetry.boards import BoardProfile, board_names, detect_board, load_board
+from telemetry.boards import BoardProfile, board_names, detect_board, is_path, load_board
 from telemetry.files import SystemFiles
 
 AUTO = "auto"
@@ -41,19 +42,29 @@ def open_board(name: str, option_words: list[str]) -> tuple[BoardSession, BoardP
     if name in installed_boards():
         board = _installed(name, options)
         return board, load_board(board.profile)
+    known = [AUTO, *board_names(), *installed_boards()]
+    if name not in known and not is_path(name):
+        raise KvbenchError(f"--board: no board is called {name!r}{_nearest_first(name, known)}", ExitCode.CONFIG)
     if options:
         raise KvbenchError(f"--board-option: the board {name!r} has no options", ExitCode.USAGE)
     if name == AUTO:
         detected = detect_board(SystemFiles(), Path("/"))
         if detected is None:
-            known = ", ".join(board_names())
+            profiles = ", ".join(board_names())
             raise BoardUnavailable(
-                f"this machine is no board with a profile (known: {known}); name one with --board, "
+                f"this machine is no board with a profile (known: {profiles}); name one with --board, "
                 "or measure an emulated KV260 with --board virtual"
             )
         return HardwareBoard(detected.name, detected.title), detected
     profile = load_board(name)
     return HardwareBoard(profile.name, profile.title), profile
+
+
+def _nearest_first(word: str, known: list[str]) -> str:
+    """A hint to end a message with: the nearest known word, then all."""
+    close = get_close_matches(word, known, n=1)
+    guess = f"; did you mean {close[0]!r}?" if close else ";"
+    return f"{guess} known: {', '.join(sorted(known, key=lambda one: (one not in close, one)))}, or a YAML file"
 
 
 def _installed(name: str, options: dict[str, str]) -> BoardSession:

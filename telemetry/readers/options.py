@@ -14,6 +14,17 @@ from telemetry.errors import ConfigError
 
 T = TypeVar("T")
 
+WORDS = {
+    "float": "a number",
+    "int": "a whole number",
+    "str": "a text",
+    "bool": "true or false",
+    "array": "a list",
+    "object": "a mapping",
+    "null": "nothing",
+}
+"""What msgspec calls a type, in words."""
+
 
 def decode(struct: type[T], options: Mapping[str, Any], source: str, place: str = "") -> T:
     """`options` as a `struct`.
@@ -27,7 +38,9 @@ def decode(struct: type[T], options: Mapping[str, Any], source: str, place: str 
     except msgspec.ValidationError as error:
         message, _, path = str(error).partition(" - at `$")
         where = f"{place}{path.rstrip('`')}".lstrip(".") or "top level"
-        reason = f"{message[:1].lower()}{message[1:]}{_got(options, path, message)}"
+        got = _got(options, path, message)
+        # A value says more than its type.
+        reason = f"{re.sub(', got .*$', '', _plainly(message)) if got else _plainly(message)}{got}"
         raise ConfigError(f"{source}: {where}: {reason}") from error
 
 
@@ -46,6 +59,23 @@ def refuse_unknown(info: mi.Type, value: Any, source: str, place: str) -> None: 
             if key not in known:
                 raise ConfigError(f"{source}: {place or 'top level'}: unknown key {key!r}{nearest(str(key), known)}")
             refuse_unknown(known[key], item, source, f"{place}.{key}".lstrip("."))
+
+
+def _plainly(message: str) -> str:
+    """A message of msgspec in the words of a YAML file.
+
+    >>> _plainly("Expected `float`, got `str`"), _plainly("Expected `array` of length >= 1")
+    ('expected a number, got a text', 'expected a list of length >= 1')
+    """
+    message = re.sub("^Object missing required field `(.*)`$", r"the key '\1' is missing", message)
+    message = re.sub("^Invalid enum value", "unknown value", message).replace("matching regex", "that matches")
+    kind = "|".join(WORDS)
+    named = re.sub(
+        rf"`((?:{kind})(?: \| (?:{kind}))*)`",
+        lambda found: " or ".join(WORDS[word] for word in found[1].split(" | ")),
+        message,
+    )
+    return f"{named[:1].lower()}{named[1:]}"
 
 
 def _got(value: Any, path: str, message: str) -> str:  # noqa: ANN401 - any parsed YAML

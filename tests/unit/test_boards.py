@@ -128,9 +128,12 @@ def test_a_rule_needs_all_its_parts(tmp_path: Path) -> None:
 
 
 def test_a_profile_may_be_a_file_of_ones_own(tmp_path: Path) -> None:
-    path = tmp_path / "mine.yaml"
+    path = tmp_path / "b.yaml"
     path.write_text(yaml.safe_dump(MINIMAL))
     assert load_board(str(path)).name == "b"
+    path.rename(tmp_path / "mine.yaml")
+    with pytest.raises(ConfigError, match=r"mine.yaml: name: expected 'mine' as the file is called, not 'b'"):
+        load_board(str(tmp_path / "mine.yaml"))
     with pytest.raises(ConfigError, match=r"absent.yaml: cannot be read as a board profile"):
         load_board(str(tmp_path / "absent.yaml"))
 
@@ -156,14 +159,16 @@ def test_an_unknown_board_names_the_nearest_or_all(name: str, hint: str) -> None
             "streams[0].options: unknown key 'zone'; did you mean 'zones'?",
         ),
         (with_stream(kind="xrt_cu"), "streams[0].kind: unknown sensor kind 'xrt_cu'; did you mean 'xrt-cu'?"),
-        (with_stream(period_ms=0), "streams[0].period_ms: expected `float` >= 0.1, not 0"),
-        (with_stream(period_ms="1 s"), "streams[0].period_ms: expected `float`, got `str`, not '1 s'"),
-        (with_stream(group="quick"), "streams[0].group: invalid enum value 'quick'"),
-        (MINIMAL | {"streams": []}, "streams: expected `array` of length >= 1"),
-        (MINIMAL | {"dpu_ports": ["slot0"]}, "dpu_ports[0]: expected `str` matching regex '^slot[1-5]$', not 'slot0'"),
+        (with_stream(period_ms=0), "streams[0].period_ms: expected a number >= 0.1, not 0"),
+        (with_stream(period_ms="1 s"), "streams[0].period_ms: expected a number, not '1 s'"),
+        (with_stream(group="quick"), "streams[0].group: unknown value 'quick'"),
+        (MINIMAL | {"streams": []}, "streams: expected a list of length >= 1"),
+        (MINIMAL | {"dpu_ports": ["slot0"]}, "dpu_ports[0]: expected a text that matches '^slot[1-5]$', not 'slot0'"),
         (MINIMAL | {"streams": MINIMAL["streams"] * 2}, "top level: sensor kind proc-stat stands twice in `streams`"),
         (MINIMAL | {"detect": [{"chips": ["ina"]}]}, "detect[0]: a detection rule needs `model` or `compatible`"),
-        ({"name": "b", "title": "B"}, "top level: object missing required field `streams`"),
+        ({"name": "b", "title": "B"}, "top level: the key 'streams' is missing"),
+        (MINIMAL | {"accelerator": "vrt"}, "accelerator: unknown 'vrt'; did you mean 'vart'?"),
+        (MINIMAL | {"accelerator": "xyz"}, "accelerator: unknown 'xyz'; known: vart"),
         (["a"], "a board profile is a mapping with `name`, `title` and `streams`"),
         ("a", "a board profile is a mapping with `name`, `title` and `streams`"),
     ],

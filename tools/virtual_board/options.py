@@ -44,8 +44,9 @@ def parse_options(options: Mapping[str, str]) -> Options:
     """Check every option; VirtualBoardError names the first wrong one and the remedy."""
     for name in options:
         if name not in NAMES:
-            nearest = difflib.get_close_matches(name, NAMES, 1) or [", ".join(NAMES)]
-            raise VirtualBoardError(f"the virtual board has no option {name!r}; did you mean {nearest[0]}?")
+            close = difflib.get_close_matches(name, NAMES, 1)
+            hint = f"did you mean {close[0]}?" if close else f"known: {', '.join(NAMES)}"
+            raise VirtualBoardError(f"the virtual board has no option {name!r}; {hint}")
     draw = _number(options, "draw", float, 0.0)
     if not 0 <= draw < 1:
         raise VirtualBoardError(f"draw={options['draw']}: give a share from 0 to below 1, e.g. draw=0.1")

@@ -127,6 +127,18 @@ def test_an_unknown_board_names_the_known_ones(fails, model):
     assert "kv260" in line
 
 
+@pytest.mark.parametrize(
+    ("option", "told"),
+    [
+        (["--board", "virtula"], "did you mean 'virtual'? known: virtual, auto, jetson-orin-nx, kv260, linux"),
+        (["--board", "virtual", "--board-option", "foo=1"], "no option 'foo'; known: seed, draw, fault"),
+        (["--board", "virtual", "--board-option", "sed=1"], "no option 'sed'; did you mean seed?"),
+    ],
+)
+def test_an_unknown_board_or_option_of_one_names_the_nearest_or_all(fails, model, option, told):
+    assert told in fails("profile", model, *option)[1]
+
+
 def test_a_session_file_that_exists_is_never_overwritten(fails, model, tmp_path):
     session = tmp_path / "s.kvs"
     session.write_text("precious")
