@@ -96,7 +96,7 @@ def outcome_of(source: SessionReader, record: RunRecord, subject: Mapping[str, A
         index=record.info.index,
         attempt=record.info.attempt,
         kept=record.status == "kept",
-        reason=record.reason if record.status else "the run was cut short",
+        reason=record.reason,
         boundary=question.facts.boundary,
         measured=measured_run(question),
     )

@@ -144,7 +144,7 @@ def _band(source: SessionReader, record: RunRecord) -> Band:
         index=record.info.index,
         attempt=record.info.attempt,
         kept=record.status == "kept",
-        reason=record.reason if record.status else "the run was cut short",
+        reason=record.reason,
         whole=Window(record.started_ns, max(record.ended_ns or 0, known_end_ns)),
         window=facts.window,
         idle=facts.idle,

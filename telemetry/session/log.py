@@ -12,7 +12,7 @@ from typing import Any, Literal
 from telemetry.clock import Clock, SystemClock, wall_time_ns
 from telemetry.errors import SessionError
 from telemetry.model import Int64Array, Marker
-from telemetry.session import schema
+from telemetry.session import owner, schema
 from telemetry.session.packing import pack_integers
 
 Phase = Literal["smoke", "formal"]
@@ -43,6 +43,7 @@ class SessionLog:
         """Create the file, whole or not at all; SessionExists if it cannot be there, SessionError if unwritable."""
         log = cls(path, schema.create(path), clock or SystemClock())
         try:
+            log.put_meta(owner.KEY, owner.this_process())
             log.put_meta("created", {"wall_ns": wall_time_ns(), "monotonic_ns": log._clock.now_ns()})
         except SessionError:
             log.discard()

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from telemetry.errors import SessionError
 from telemetry.model import Column, Float64Array, Gap, Int64Array, Marker, Series, Stream, Window
-from telemetry.session import schema
+from telemetry.session import owner, schema
 from telemetry.session.log import Phase, RunInfo
 from telemetry.session.packing import typecode, unpack_integers, unpack_into
 
@@ -17,11 +17,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 ALWAYS = (-(2**63), 2**63 - 1)
+IN_PROGRESS = "the run is still in progress"
+CUT_SHORT = "the run was cut short"
+STATUS = 8
+"""Its place in a row of runs."""
 
 
 @dataclass(frozen=True)
 class RunRecord:
-    """One run as it went; `ended_ns` and `status` are None if it was cut short."""
+    """One run as it went; `ended_ns` and `status` are None, and `reason` says which, if it goes on or was cut short."""
 
     id: int
     info: RunInfo
@@ -108,7 +112,10 @@ class SessionReader:
             "SELECT id, model, phase, position, attempt, attributes, started_ns, ended_ns, status, reason, result"
             " FROM run ORDER BY id"
         )
-        return [_run(*row) for row in rows]
+        unended = None
+        if any(row[STATUS] is None for row in rows):
+            unended = IN_PROGRESS if owner.lives(self.meta().get(owner.KEY, {})) else CUT_SHORT
+        return [replace(run, reason=unended) if run.status is None else run for run in (_run(*row) for row in rows)]
 
     def markers(self, run_id: int | None = None) -> list[Marker]:
         """The markers of one run, or of the whole session, by time."""

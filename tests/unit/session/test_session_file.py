@@ -88,7 +88,7 @@ def test_runs_markers_and_executions_are_read_back(session: Path) -> None:
     assert meta["board"] == {"name": "other"}
     assert [(run.status, run.reason, run.result) for run in runs] == [
         ("excluded", "no 100 % marker", {"fps": None}),
-        (None, None, None),
+        (None, "the run is still in progress", None),
     ]
     assert runs[1].info == RunInfo("a.xmodel", "formal", 0, 2, {"threads": 1})
     assert runs[0].ended_ns is not None and runs[0].ended_ns >= runs[0].started_ns
@@ -286,3 +286,17 @@ def test_a_session_that_cannot_be_laid_out_leaves_no_file(session: Path) -> None
         resource.setrlimit(resource.RLIMIT_FSIZE, old)
     assert type(caught.value) is SessionError
     assert list(session.parent.iterdir()) == []
+
+
+def test_a_run_in_progress_is_told_from_one_that_was_cut_short(session: Path) -> None:
+    log = SessionLog.create(session)
+    log.start_run(RunInfo("a.xmodel", "formal", 0, 0))
+    with SessionReader(session) as reader:
+        assert [run.reason for run in reader.runs()] == ["the run is still in progress"]
+        writer = reader.meta()["writer"]
+        for change in ({"start_ticks": writer["start_ticks"] - 1}, {"boot": "another"}, {"pid": 2**22 + 1}):
+            log.put_meta("writer", {**writer, **change})
+            assert [run.reason for run in reader.runs()] == ["the run was cut short"]
+        log.put_meta("writer", {})
+        assert [run.reason for run in reader.runs()] == ["the run was cut short"]
+    log.close()
