@@ -15,13 +15,14 @@ from typing import TYPE_CHECKING
 from kv260_runtime.cli import board as board_options
 from kv260_runtime.cli import meter
 from kv260_runtime.cli.options import check_arrays, file_name, number, whole
-from kv260_runtime.errors import ExitCode, KvbenchError, RunFailed
+from kv260_runtime.errors import BoardUnavailable, ExitCode, KvbenchError, RunFailed
 from kv260_runtime.profile.plan import ORDERS
 from kv260_runtime.workloads import WorkloadSpec
 from telemetry.errors import RecorderEnded, SessionError, TelemetryError
 
 if TYPE_CHECKING:
-    from kv260_runtime.profile.job import ProfileOptions
+    from kv260_runtime.profile.job import ProfileJob, ProfileOptions
+    from kv260_runtime.profile.progress import Progress
 
 DEMO_GROUP = "kvbench.models"
 
@@ -158,15 +159,11 @@ def _spec(arguments: argparse.Namespace) -> WorkloadSpec:
 
 
 def _profile(arguments: argparse.Namespace, models: list[Path], stack: ExitStack) -> int:
-    from kv260_runtime.profile.evaluate import evaluate
     from kv260_runtime.profile.job import ProfileJob
     from kv260_runtime.profile.progress import Progress
-    from kv260_runtime.profile.replay import META_KEY, figures_of
     from kv260_runtime.profile.subjects import command_subject, model_subject, with_unique_names
-    from kv260_runtime.report import renderer
     from kv260_runtime.workloads import open_workload
     from telemetry.clock import SystemClock
-    from telemetry.session.log import SessionLog
 
     spec = _spec(arguments)
     open_workload(spec)
@@ -178,42 +175,62 @@ def _profile(arguments: argparse.Namespace, models: list[Path], stack: ExitStack
     plan = meter.plan(arguments, clock)
     progress = Progress(sys.stderr, clock, quiet=arguments.quiet, live=plan.prompter is None)
     progress.note(f"measuring on {board.label}; session file {options.session}")
-    interrupted, broken = False, None
     job = ProfileJob(options, subjects, board, profile, clock, progress, plan.tick)
+    try:
+        return _measure(arguments, job, options.session, plan, progress)
+    except KeyboardInterrupt:
+        if not job.begun:
+            raise
+        raise KvbenchError(
+            f"interrupted; `kvbench report {options.session}` shows what was kept", ExitCode.INTERRUPTED
+        ) from None
+
+
+def _measure(
+    arguments: argparse.Namespace, job: ProfileJob, session: Path, plan: meter.MeterPlan, progress: Progress
+) -> int:
+    """Make the runs and print their figures. An interruption ends the runs; a second one ends the figures, too."""
+    from kv260_runtime.profile.evaluate import evaluate
+    from kv260_runtime.profile.replay import META_KEY, figures_of
+    from kv260_runtime.report import renderer
+    from telemetry.session.log import SessionLog
+
+    interrupted, broken = False, None
     try:
         job.run()
     except KeyboardInterrupt:
+        if not job.begun:
+            raise
         interrupted = True
-    except TelemetryError as error:
+    except (TelemetryError, BoardUnavailable) as error:
         if not job.finished:
             raise
         broken = error
-    trouble = None if broken else plan.attach(options.session, progress.note)
-    result = evaluate(options.session)
-    with suppress(SessionError) if broken else nullcontext(), closing(SessionLog.open(options.session)) as log:
+    trouble = None if broken else plan.attach(session, progress.note)
+    result = evaluate(session)
+    with suppress(SessionError) if broken else nullcontext(), closing(SessionLog.open(session)) as log:
         log.put_meta(META_KEY, figures_of(result))
     sys.stdout.write(renderer("json" if arguments.json else "table")(result) + ("\n" if arguments.json else ""))
+    sys.stdout.flush()
     if interrupted:
-        return ExitCode.INTERRUPTED
+        raise KeyboardInterrupt
     if broken is not None:
-        raise _cut_off(broken, options.session, any(model.kept for model in result.models))
+        raise _cut_off(broken, session, any(model.kept for model in result.models))
     if trouble is not None:
         raise trouble
     bare = [model.name for model in result.models if model.kept == 0]
     if bare:
-        raise RunFailed(
-            f"no run of {', '.join(bare)} deserves a number; the reasons are above and in {options.session}"
-        )
+        raise RunFailed(f"no run of {', '.join(bare)} deserves a number; the reasons are above and in {session}")
     return ExitCode.OK
 
 
-def _cut_off(error: TelemetryError, session: Path, kept: bool) -> KvbenchError:
+def _cut_off(error: TelemetryError | BoardUnavailable, session: Path, kept: bool) -> KvbenchError:
     """What is said after the figures of a session whose recorder or file failed before its last run."""
     if not kept and isinstance(error, RecorderEnded):
         return RunFailed(f"{error}; no run was kept until then (`kvbench report {session}` shows them again)")
     return KvbenchError(
         f"{error}; figures are of the runs made until then; `kvbench report {session}` shows them again",
-        ExitCode.IO_ERROR,
+        ExitCode.UNAVAILABLE if isinstance(error, BoardUnavailable) else ExitCode.IO_ERROR,
     )
 
 

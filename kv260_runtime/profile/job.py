@@ -11,14 +11,14 @@ from typing import Any
 
 from kv260_runtime.accelerators.vendor import FINGERPRINT_VARIABLE
 from kv260_runtime.boards import BoardSession
-from kv260_runtime.errors import ExitCode, KvbenchError
+from kv260_runtime.errors import BoardUnavailable, ExitCode, KvbenchError
 from kv260_runtime.external import pulse
 from kv260_runtime.profile.evaluate import measured_run, question_of
 from kv260_runtime.profile.identity import identify
 from kv260_runtime.profile.plan import Order, PlannedRun, plan_runs
 from kv260_runtime.profile.progress import Progress
 from kv260_runtime.profile.records import observation_json
-from kv260_runtime.profile.subjects import Subject
+from kv260_runtime.profile.subjects import Subject, require_dpu
 from kv260_runtime.profile.verdict import why_excluded
 from kv260_runtime.workloads import Observation, RunContext, RunRequest, open_workload
 from telemetry.attached import OWN, AttachedRecording, record
@@ -96,6 +96,8 @@ class ProfileJob:
         self._fingerprint = ""
         self.finished = 0
         """Runs that were written down with a verdict, whichever."""
+        self.begun = False
+        """Whether any run began; without one there is nothing to report."""
 
     def run(self) -> None:
         """Make all runs. A KeyboardInterrupt ends the job after the present run is written down as interrupted.
@@ -108,6 +110,10 @@ class ProfileJob:
             self._record()
         except (KvbenchError, TelemetryError):
             if not self.finished:
+                self._log.discard()
+            raise
+        except KeyboardInterrupt:
+            if not self.begun:
                 self._log.discard()
             raise
         finally:
@@ -131,6 +137,8 @@ class ProfileJob:
         identity = identify(self._board, SystemFiles(), environment)
         self._log.put_meta("identity", identity)
         self._fingerprint = str(identity.get("dpu", {}).get("fingerprint") or "")
+        for subject in self._subjects:
+            require_dpu(subject, self._fingerprint, environment)
         self._log.put_meta("plan", {**self._options.as_json(), "workload": self._subjects[0].spec.kind})
         self._log.put_meta("models", [subject.as_json() for subject in self._subjects])
 
@@ -193,6 +201,9 @@ class ProfileJob:
             planned, attempt = queue.pop(0)
             if self._make_run(planned, attempt):
                 continue
+            lost = self._board.lost()
+            if lost is not None:
+                raise BoardUnavailable(f"{self._board.label} is gone: {lost}")
             if self._may_repeat(planned):
                 # At once, so that a repeated run keeps its neighbours of the other models.
                 queue.insert(0, (planned, attempt + 1))
@@ -224,6 +235,7 @@ class ProfileJob:
         subject = self._subjects[planned.model]
         info = RunInfo(subject.name, planned.phase, planned.index, attempt, {"trim_ns": self._options.trim_ns})
         run_id = self._log.start_run(info)
+        self.begun = True
         try:
             self._progress.begin(_label(subject.name, planned, attempt), self._length_ns(planned))
             observed = open_workload(subject.spec).run(

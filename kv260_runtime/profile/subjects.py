@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -116,6 +116,22 @@ def model_subject(path: Path, spec: WorkloadSpec) -> Subject:
     if index is not None and facts.dpu_runs == 0:
         raise ModelRejected(f"{path}: subgraph {index} is not a DPU subgraph")
     return Subject(path.stem, replace(spec, model=path, subgraph=index), file_digest(path), path.stat().st_size, facts)
+
+
+def require_dpu(subject: Subject, loaded: str, environment: Mapping[str, str]) -> None:
+    """Foresee that every run would abort: ModelRejected if the model is compiled for another DPU than `loaded`.
+
+    `loaded` is the fingerprint that the board tells, empty if it tells none. As the vendor does, takes 0 on either side
+    for any DPU and obeys XLNX_ENABLE_FINGERPRINT_CHECK. What a command does with the model is its own affair.
+    """
+    needed, there = (subject.static.fingerprint if subject.static else None) or 0, int(loaded or "0", 0)
+    unchecked = subject.spec.kind == "command" or environment.get("XLNX_ENABLE_FINGERPRINT_CHECK") == "0"
+    if unchecked or 0 in (needed, there) or needed == there:
+        return
+    raise ModelRejected(
+        f"{subject.spec.model}: fingerprint {needed:#x}, but the DPU loaded has {there:#x}: "
+        "compile the model for that one, or load the overlay it was compiled for"
+    )
 
 
 def _only_dpu_subgraph(path: Path, graph: Graph) -> int:

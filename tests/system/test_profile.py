@@ -8,6 +8,7 @@ import sqlite3
 import subprocess
 
 import jsonschema
+import psutil
 import pytest
 
 from kv260_runtime.errors import ExitCode
@@ -104,23 +105,36 @@ def test_one_dpu_subgraph_is_timed_for_the_number_of_executions_asked_for(tmp_pa
     assert run["figures"]["latency_mean"]["value"] == pytest.approx(0.0215, rel=0.05)
 
 
-def test_ctrl_c_ends_cleanly_and_keeps_what_was_measured(tmp_path, consolidated):
-    session = tmp_path / "s.kvs"
-    words = ("--runs", "9", "--smoke", "0", "--duration", "3", "--trim", "0.5", "--idle", "0.5", "--json")
-    running = subprocess.Popen(
-        command("profile", consolidated, "--board", "virtual", "--out", session, *words),
+def start(model, session, *words):
+    """`kvbench profile` on the virtual board, not waited for."""
+    return subprocess.Popen(
+        command("profile", model, "--board", "virtual", "--out", session, *words),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
     )
+
+
+def wait_for(running, text):
+    """Read its progress until a line has `text`."""
     for line in running.stderr:
-        if "formal 1: kept" in line:
-            break
-    running.send_signal(signal.SIGINT)
+        if text in line:
+            return
+    raise AssertionError(f"it never said {text!r}")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_it_cleanly_and_keeps_what_was_measured(number, tmp_path, consolidated):
+    session = tmp_path / "s.kvs"
+    words = ("--runs", "9", "--smoke", "0", "--duration", "3", "--trim", "0.5", "--idle", "0.5", "--json")
+    running = start(consolidated, session, *words)
+    wait_for(running, "formal 1: kept")
+    running.send_signal(number)
     printed, errors = running.communicate(timeout=60)
     result = json.loads(printed)
 
     assert running.returncode == ExitCode.INTERRUPTED
+    assert errors.splitlines()[-1] == f"kvbench: interrupted; `kvbench report {session}` shows what was kept"
     assert "Traceback" not in errors
     assert result["interrupted"] is True
     assert result["models"][0]["kept_runs"] == 1
@@ -129,11 +143,42 @@ def test_ctrl_c_ends_cleanly_and_keeps_what_was_measured(tmp_path, consolidated)
     assert [path.name for path in tmp_path.iterdir()] == ["s.kvs"]
 
 
-def test_a_model_for_another_dpu_does_not_run_and_the_vendors_words_are_given(tmp_path, shared_dir):
-    profiled = profile(tmp_path, shared_dir / "xmodels/unet2d_512_b4096.xmodel", *SHORT, "--repeats", "0")
+def test_an_interruption_before_the_first_run_leaves_no_session(tmp_path, consolidated):
+    running = start(consolidated, tmp_path / "s.kvs", *SHORT)
+    wait_for(running, "measuring on")
+    running.send_signal(signal.SIGINT)
+    printed, errors = running.communicate(timeout=60)
 
-    assert profiled.code == ExitCode.NOT_MEASURED
-    assert "fingerprint" in profiled.runs(kept=False)[0]["reason"]
+    assert running.returncode == ExitCode.INTERRUPTED
+    assert (printed, errors.splitlines()[-1]) == ("", "kvbench: interrupted")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_model_for_another_dpu_is_refused_before_any_run(tmp_path, shared_dir):
+    profiled = profile(tmp_path, shared_dir / "xmodels/unet2d_512_b4096.xmodel", *SHORT)
+
+    assert profiled.code == ExitCode.BAD_DATA
+    last = profiled.errors.splitlines()[-1]
+    assert last.startswith("kvbench: ")
+    assert "unet2d_512_b4096.xmodel: fingerprint 0x" in last
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_board_that_is_gone_ends_the_session_with_the_figures_of_the_runs_kept(tmp_path, consolidated):
+    session = tmp_path / "s.kvs"
+    words = ("--runs", "9", "--smoke", "0", "--duration", "3", "--trim", "0.5", "--idle", "0.5", "--json")
+    running = start(consolidated, session, *words)
+    wait_for(running, "formal 1: kept")
+    for child in psutil.Process(running.pid).children():
+        if "virtual_board.process" in child.cmdline():
+            child.kill()
+    printed, errors = running.communicate(timeout=60)
+    (model,) = json.loads(printed)["models"]
+
+    assert running.returncode == ExitCode.UNAVAILABLE
+    assert model["kept_runs"] == 1
+    assert len(model["runs"]) == 2
+    assert "virtual KV260 is gone" in errors.splitlines()[-1]
 
 
 def test_any_command_can_be_the_benchmark(tmp_path, consolidated):
