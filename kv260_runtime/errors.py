@@ -5,6 +5,18 @@ from __future__ import annotations
 from enum import IntEnum
 
 
+def one_line(text: str) -> str:
+    """Text on one line, with what no terminal should be sent spelt out.
+
+    >>> one_line("a\\n b\\x1b[2J")
+    'a b\\\\x1b[2J'
+    """
+    return "".join(
+        letter if letter.isprintable() else letter.encode("unicode_escape").decode()
+        for letter in " ".join(text.split())
+    )
+
+
 class ExitCode(IntEnum):
     """sysexits(3) where one fits; 3 to 5 are our own."""
 

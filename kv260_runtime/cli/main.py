@@ -13,7 +13,7 @@ from types import FrameType
 
 from kv260_runtime.cli import streams
 from kv260_runtime.cli.parser import Parser
-from kv260_runtime.errors import ExitCode, KvbenchError
+from kv260_runtime.errors import ExitCode, KvbenchError, one_line
 from telemetry.errors import (
     ConfigError,
     SensorNotFound,
@@ -166,7 +166,7 @@ def _split_command(given: list[str]) -> tuple[list[str], list[str]]:
 
 def _fail(message: str, code: ExitCode) -> ExitCode:
     """One line on stderr, whatever the message holds."""
-    print(f"kvbench: {' '.join(message.split())}", file=sys.stderr)
+    print(f"kvbench: {one_line(message)}", file=sys.stderr)
     return code
 
 

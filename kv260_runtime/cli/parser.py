@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
+from kv260_runtime.errors import one_line
 from telemetry.readers.options import nearest
 
 
@@ -32,4 +33,4 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """End with one line."""
-        self.exit(2, f"{self.prog}: {' '.join(message.split())}; see {self.prog} --help\n")
+        self.exit(2, f"{self.prog}: {one_line(message)}; see {self.prog} --help\n")

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from kv260_runtime.profile.progress import Progress
 
 DEMO_GROUP = "kvbench.models"
+DURATION_SECONDS = 60.0
 
 EPILOG = """\
 examples:
@@ -82,7 +83,7 @@ def _add_plan(parser: argparse.ArgumentParser) -> None:
         "--runs", type=whole(1, 1000), default=5, metavar="N", help="formal runs of each model (default: 5)"
     )
     group.add_argument(
-        "--duration", type=number(0.5, 86_400), default=60.0, metavar="S", help="seconds a run lasts (default: 60)"
+        "--duration", type=number(0.5, 86_400), metavar="S", help=f"seconds a run lasts (default: {DURATION_SECONDS:g})"
     )
     group.add_argument(
         "--executions", type=whole(1, 10**9), metavar="N", help="end a run after N executions instead (graph, dpu)"
@@ -119,6 +120,10 @@ def _check(arguments: argparse.Namespace) -> None:
         raise KvbenchError("name a MODEL, or --demo, or -- COMMAND (kvbench profile --help)", ExitCode.USAGE)
     if arguments.executions and (arguments.rest or arguments.workload == "xdputil"):
         raise KvbenchError("--executions goes with the graph and dpu workloads only", ExitCode.USAGE)
+    if arguments.rest and arguments.duration is not None:
+        print("kvbench: note: --duration: a run of -- COMMAND lasts as long as the command does", file=sys.stderr)
+    if arguments.duration is None:
+        arguments.duration = DURATION_SECONDS
     if not arguments.executions and 2 * arguments.trim >= arguments.duration:
         raise KvbenchError(
             f"--trim {arguments.trim:g} leaves nothing of --duration {arguments.duration:g}", ExitCode.USAGE

@@ -18,6 +18,7 @@ from kv260_runtime.profile.identity import identify
 from kv260_runtime.profile.plan import Order, PlannedRun, plan_runs
 from kv260_runtime.profile.progress import Progress
 from kv260_runtime.profile.records import observation_json
+from kv260_runtime.profile.result import scheduling
 from kv260_runtime.profile.subjects import Subject, require_dpu
 from kv260_runtime.profile.verdict import why_excluded
 from kv260_runtime.workloads import Observation, RunContext, RunRequest, open_workload
@@ -163,6 +164,8 @@ class ProfileJob:
         self._log.put_meta("recorder", about)
         if manner != OWN:
             self._progress.note(manner)
+        for note in scheduling(about):
+            self._progress.note(note)
         for kind, reason in recording.ready.missing.items():
             self._progress.note(f"no {kind}: {reason}")
         return recording

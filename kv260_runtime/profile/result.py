@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,6 +12,16 @@ from telemetry.figures.within_run import BatchMeans
 from telemetry.findings import Finding
 from telemetry.stats import Interval
 from telemetry.uncertainty import Budget
+
+
+def scheduling(recorder: Mapping[str, Any]) -> Iterator[str]:
+    """What the system did not grant the recorder, one line each; nothing where a session does not tell."""
+    realtime, cpu = str(recorder.get("realtime") or ""), str(recorder.get("cpu") or "")
+    if realtime.startswith("SCHED_OTHER"):
+        reason = realtime.partition(": ")[2]
+        yield f"recorder: no real-time priority ({reason}); on a busy machine its samples come late, see kvbench doctor"
+    if cpu.startswith("any: "):
+        yield f"recorder: not pinned to a CPU of its own ({cpu.partition(': ')[2]})"
 
 
 @dataclass(frozen=True)

@@ -30,6 +30,12 @@ class Line:
         return self.label.startswith(" ")
 
 
+def change_titles(result: ProfileResult) -> list[str]:
+    """What stands above the changes: of several, each says between which models."""
+    first, *others = [model.name for model in result.models] or [""]
+    return ["change"] * len(others) if len(others) < 2 else [f"{other} to {first} (first)" for other in others]
+
+
 def lines(result: ProfileResult) -> Iterator[Line]:
     """All lines in reading order; none for a session without models."""
     if not result.models:

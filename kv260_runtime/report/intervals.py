@@ -24,7 +24,8 @@ HEADLINES = (
 """Figures whose intervals are shown; JSON has those of all."""
 CAPTION = (
     f"{100 * CONFIDENCE:g} % intervals: the mean of the next runs lies within the first ± (repeatability), the truth "
-    "within the second (accuracy: sensor and clock included, kvbench report --budget)"
+    "within the second (accuracy: sensor and clock included, kvbench report --budget). The second can be the narrower: "
+    "what is known of the sensor adds degrees of freedom to those of a few runs"
 )
 
 

@@ -33,7 +33,7 @@ def _table(result: ProfileResult) -> Iterator[str]:
     if not result.models:
         return
     others = result.models[1:]
-    yield _row(["", "unit", *(_text(model.name) for model in result.models), *("change" for _ in others)])
+    yield _row(["", "unit", *(_text(model.name) for model in result.models), *map(_text, grid.change_titles(result))])
     yield _row([":--", ":--", *("--:" for _ in result.models), *("--:" for _ in others)])
     for line in grid.lines(result):
         label = ("↳ " if line.is_part else "") + _text(line.label)
@@ -47,7 +47,7 @@ def _intervals(result: ProfileResult) -> Iterator[str]:
         return
     others = result.models[1:]
     models = [cell for model in result.models for cell in (_text(model.name), "accuracy")]
-    yield _row([f"{100 * CONFIDENCE:g} % intervals", "unit", *models, *("change" for _ in others)])
+    yield _row([f"{100 * CONFIDENCE:g} % intervals", "unit", *models, *map(_text, grid.change_titles(result))])
     yield _row([":--", ":--", *("--:" for _ in models), *("--:" for _ in others)])
     for line in lines:
         values = [cell for pair in line.values for cell in pair]

@@ -37,8 +37,8 @@ def _table(result: ProfileResult) -> str:
     table.add_column("unit")
     for model in result.models:
         table.add_column(model.name, justify="right", overflow="fold")
-    for _ in result.models[1:]:
-        table.add_column("change", justify="right")
+    for title in grid.change_titles(result):
+        table.add_column(title, justify="right", overflow="fold")
     for line in grid.lines(result):
         table.add_row(line.label, line.unit, *line.values, *line.changes)
     return _drawn(table, max(WIDTH, 60 + 32 * len(result.models)))
@@ -66,8 +66,8 @@ def _intervals(result: ProfileResult) -> Iterator[str]:
     for model in result.models:
         table.add_column(model.name, justify="right", overflow="fold")
         table.add_column("", justify="right")
-    for _ in result.models[1:]:
-        table.add_column("change", justify="right")
+    for title in grid.change_titles(result):
+        table.add_column(title, justify="right", overflow="fold")
     for line in lines:
         table.add_row(line.label, line.unit, *(cell for pair in line.values for cell in pair), *line.changes)
     yield f"\n{textwrap.fill(intervals.CAPTION, WIDTH)}"

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime, timezone
 from typing import Any
 
-from kv260_runtime.profile.result import ModelResult, ProfileResult, RunOutcome
+from kv260_runtime.profile.result import ModelResult, ProfileResult, RunOutcome, scheduling
+from kv260_runtime.report.rows import shown_rows
 from telemetry.findings import Finding
 
 EMULATED = "emulated: no hardware was measured"
@@ -107,13 +108,42 @@ def caveats(result: ProfileResult) -> Iterator[str]:
         yield "about: estimated from tensor sizes, the file holds no instructions"
     if result.recorder.get("attached"):
         yield f"recorder: {result.recorder['manner']}"
+    yield from scheduling(result.recorder)
+    yield from same_files(result)
     yield from (f"absent: {kind} ({reason})" for kind, reason in result.missing_sensors.items())
     for model in result.models:
-        yield from (f"absent for {model.name}: {name} ({reason})" for name, reason in model.absent.items())
+        yield from (
+            f"absent for {model.name}: {figure_label(name)} ({reason_in_words(reason)})"
+            for name, reason in model.absent.items()
+        )
         yield from (f"excluded: {model.name} {run} ({reason})" for run, reason in exclusions(model))
     yield from map(finding, result.findings)
     if result.interrupted:
         yield "interrupted: the figures are of the runs made until then"
+
+
+def figure_label(name: str) -> str:
+    """A figure as the table calls it.
+
+    >>> figure_label("system_share"), figure_label("observer_seconds.kvbench")
+    ('CPU, all cores, with the observer', 'observer_seconds.kvbench')
+    """
+    return next((row.label.strip() for _, row in shown_rows([name])), name)
+
+
+def reason_in_words(reason: str) -> str:
+    """A reason that names another figure, in the table's words."""
+    missing, named, figure = reason.partition("there is no ")
+    return f"{missing}{named}{figure_label(figure)}"
+
+
+def same_files(result: ProfileResult) -> Iterator[str]:
+    """Models whose files are the same to the last byte: their difference is that of repeated measurements."""
+    alike: dict[str, list[str]] = {}
+    for model in result.models:
+        if model.subject.get("sha256"):
+            alike.setdefault(model.subject["sha256"], []).append(model.name)
+    yield from (f"same file: {' and '.join(names)} hold the same bytes" for names in alike.values() if len(names) > 1)
 
 
 def utc(wall_ns: int | None) -> str | None:

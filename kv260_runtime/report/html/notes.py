@@ -40,7 +40,7 @@ def excluded(result: ProfileResult) -> Markup:
     ]
     absent = [tag("li", f"sensor {kind}: ", tag("span", reason)) for kind, reason in result.missing_sensors.items()]
     absent += [
-        tag("li", chip(place), f" {name}: ", tag("span", reason))
+        tag("li", chip(place), f" {words.figure_label(name)}: ", tag("span", words.reason_in_words(reason)))
         for place, model in enumerate(result.models)
         for name, reason in model.absent.items()
     ]
