@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import signal
 import sys
 from contextlib import ExitStack, closing, nullcontext, suppress
 from datetime import datetime
@@ -184,6 +185,9 @@ def _profile(arguments: argparse.Namespace, models: list[Path], stack: ExitStack
     try:
         return _measure(arguments, job, options.session, plan, progress)
     except KeyboardInterrupt:
+        # Only the board is left to be closed, which takes a moment; impatience would lose the line below.
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, signal.SIG_IGN)
         if not job.begun:
             raise
         raise KvbenchError(
