@@ -5,16 +5,18 @@ from __future__ import annotations
 from enum import IntEnum
 
 
-def one_line(text: str) -> str:
-    """Text on one line, with what no terminal should be sent spelt out.
+def printable(text: str) -> str:
+    """Text with what no terminal should be sent spelt out.
 
-    >>> one_line("a\\n b\\x1b[2J")
-    'a b\\\\x1b[2J'
+    >>> printable("a\\nb\\x1b[2J") == "a\\\\nb\\\\x1b[2J"
+    True
     """
-    return "".join(
-        letter if letter.isprintable() else letter.encode("unicode_escape").decode()
-        for letter in " ".join(text.split())
-    )
+    return "".join(letter if letter.isprintable() else letter.encode("unicode_escape").decode() for letter in text)
+
+
+def one_line(text: str) -> str:
+    """A message on one line, whatever it holds."""
+    return printable(" ".join(text.split()))
 
 
 class ExitCode(IntEnum):

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kv260_runtime.cli.options import check_arrays, file_name, whole
-from kv260_runtime.errors import ExitCode, KvbenchError, ModelRejected
+from kv260_runtime.errors import ExitCode, KvbenchError, ModelRejected, printable
 
 if TYPE_CHECKING:
     from kv260_runtime.execute import Executor
@@ -76,7 +76,7 @@ def run(args: argparse.Namespace) -> int:
     save_arrays(args.output, {name: results[name] for name in specs}, fix_points)
     for name, spec in specs.items():
         point = "" if spec.fix_point is None else f"  fix point {spec.fix_point}"
-        print(f"{name}  {'x'.join(map(str, results[name].shape))}  {results[name].dtype}{point}")
+        print(f"{printable(name)}  {'x'.join(map(str, results[name].shape))}  {results[name].dtype}{point}")
     return ExitCode.OK
 
 

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from kv260_runtime.errors import ModelRejected, one_line
+from kv260_runtime.errors import ModelRejected, printable
 from kv260_runtime.model_file import open_model
 from kv260_runtime.workloads import WorkloadSpec
 from kv260_runtime.xmodel import Graph, Subgraph, XModelError, require_target, static_traffic
@@ -116,7 +116,7 @@ def model_subject(path: Path, spec: WorkloadSpec) -> Subject:
     if index is not None and facts.dpu_runs == 0:
         raise ModelRejected(f"{path}: subgraph {index} is not a DPU subgraph")
     return Subject(
-        one_line(path.stem), replace(spec, model=path, subgraph=index), file_digest(path), path.stat().st_size, facts
+        printable(path.stem), replace(spec, model=path, subgraph=index), file_digest(path), path.stat().st_size, facts
     )
 
 
@@ -145,7 +145,7 @@ def _only_dpu_subgraph(path: Path, graph: Graph) -> int:
 
 def command_subject(spec: WorkloadSpec) -> Subject:
     """An external command by itself."""
-    return Subject(one_line(Path(spec.command[0]).name), spec)
+    return Subject(printable(Path(spec.command[0]).name), spec)
 
 
 def with_unique_names(subjects: Sequence[Subject]) -> list[Subject]:

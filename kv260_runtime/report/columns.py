@@ -6,9 +6,12 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import zip_longest
 
+from kv260_runtime.errors import printable
+
 
 def aligned(rows: Sequence[Sequence[str]], gap: str = "  ") -> Iterator[str]:
     """Lines with each column as wide as its widest cell; columns of figures are right-aligned."""
+    rows = [[printable(cell) for cell in row] for row in rows]
     columns = list(zip_longest(*rows, fillvalue=""))
     widths = [max(map(len, column)) for column in columns]
     right = [all(_is_figure(cell) for cell in column[1:]) and len(column) > 1 for column in columns]

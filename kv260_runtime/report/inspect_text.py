@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from kv260_runtime.errors import printable
 from kv260_runtime.report.columns import aligned, quantity
 from kv260_runtime.xmodel import Graph, Op, Traffic
 from kv260_runtime.xmodel.advice import Advice, advice_between, advice_on
@@ -19,7 +20,7 @@ def render(models: Sequence[tuple[Graph, ModelFacts]], subgraph: int | None = No
     parts = []
     for graph, facts in models:
         lines = _detail(graph, facts.subgraphs[subgraph]) if subgraph is not None else _model(facts)
-        parts.append("\n".join([f"{facts.source}", *(f"  {line}".rstrip() for line in lines)]))
+        parts.append("\n".join([printable(facts.source), *(f"  {line}".rstrip() for line in lines)]))
         if with_ops:
             parts.append("\n".join(f"  {line}" for line in _operators(graph, subgraph)))
     if subgraph is None:

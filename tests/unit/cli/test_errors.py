@@ -240,3 +240,13 @@ def test_a_program_that_does_not_exist_is_said_before_anything_starts(fails):
 
     assert code == ExitCode.NO_INPUT
     assert "/nonexistent: no such program" in line
+
+
+def test_control_characters_in_the_name_of_a_model_are_spelt_out(model, tmp_path, capsys):
+    odd = tmp_path / "a\nb\x1b[2J.xmodel"
+    model.rename(odd)
+
+    assert main(["inspect", str(odd)]) == ExitCode.OK
+    printed = capsys.readouterr().out
+    assert r"a\nb\x1b[2J.xmodel" in printed
+    assert "\x1b" not in printed
