@@ -5,10 +5,11 @@ from __future__ import annotations
 import argparse
 import importlib
 import json
+import math
 import os
 import sys
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -65,6 +66,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Execute once and write the result; nothing half-written is left behind."""
+    output = output_file(args.output, (args.model, args.input))
     graph, subgraph = _read_model(args.model, args.subgraph)
     executor = _open(graph, subgraph, args)
     for note in executor.notes:
@@ -73,7 +75,7 @@ def run(args: argparse.Namespace) -> int:
     wanted = _names(args.tensors)
     specs = {spec.name: spec for spec in executor.outputs if wanted is None or spec.name in wanted}
     fix_points = {name: spec.fix_point for name, spec in specs.items() if spec.fix_point is not None}
-    save_arrays(args.output, {name: results[name] for name in specs}, fix_points)
+    save_arrays(output, {name: results[name] for name in specs}, fix_points)
     for name, spec in specs.items():
         point = "" if spec.fix_point is None else f"  fix point {spec.fix_point}"
         print(f"{printable(name)}  {'x'.join(map(str, results[name].shape))}  {results[name].dtype}{point}")
@@ -99,13 +101,21 @@ def _open(graph: Graph, subgraph: Subgraph | None, args: argparse.Namespace) -> 
             importlib.import_module(module)
         except ImportError as error:
             raise KvbenchError(f"--operators {module}: {error}", ExitCode.USAGE) from error
+        except Exception as error:
+            # The user's own code: whatever it raises is its fault, not ours.
+            raise KvbenchError(f"--operators {module}: {type(error).__name__}: {error}", ExitCode.USAGE) from error
     keep = computed_tensors(graph, subgraph) if args.tensors == "all" else _names(args.tensors) or ()
     return open_executor(graph, subgraph, args.backend, args.threads, keep)
 
 
 def _names(tensors: str) -> list[str] | None:
     """The tensors named, or None for `all` and `outputs`."""
-    return None if tensors in ("all", "outputs") else [name for name in tensors.split(",") if name]
+    if tensors in ("all", "outputs"):
+        return None
+    names = [name for name in tensors.split(",") if name]
+    if not names:
+        raise KvbenchError(f"--tensors {tensors!r}: names no tensor", ExitCode.USAGE)
+    return names
 
 
 def _inputs(executor: Executor, args: argparse.Namespace) -> dict[str, Array]:
@@ -135,8 +145,25 @@ def load_arrays(path: Path) -> dict[str, Array]:
         raise KvbenchError(
             f"{path}: is no .npz of plain arrays: it holds Python objects, or an array is cut short", ExitCode.BAD_DATA
         ) from error
+    except MemoryError as error:
+        message = f"{path}: is no .npz of plain arrays: an array claims more than fits into memory"
+        raise KvbenchError(message, ExitCode.BAD_DATA) from error
     except (OSError, zipfile.BadZipFile) as error:
         raise KvbenchError(f"{path}: is no .npz of plain arrays: damaged ({error})", ExitCode.BAD_DATA) from error
+
+
+def output_file(path: Path, sources: Sequence[Path]) -> Path:
+    """Where the output really goes, links followed.
+
+    Raises KvbenchError for what a rename would destroy: a device, a pipe, a folder, the command's own model or input.
+    """
+    target = path.resolve()
+    if target.exists() and not target.is_file():
+        raise KvbenchError(f"{path}: exists and is no ordinary file", ExitCode.CANNOT_CREATE)
+    for source in sources:
+        if target.exists() and source.exists() and target.samefile(source):
+            raise KvbenchError(f"--output {path}: is the file that is read; name another", ExitCode.USAGE)
+    return target
 
 
 def save_arrays(path: Path, arrays: Mapping[str, Array], fix_points: Mapping[str, int]) -> None:
@@ -167,6 +194,8 @@ def _numbers(text: str) -> tuple[float, ...]:
         values = tuple(float(item) for item in text.split(","))
     except ValueError:
         raise argparse.ArgumentTypeError(f"{text!r} is not a list of numbers") from None
+    if not all(math.isfinite(value) for value in values):
+        raise argparse.ArgumentTypeError(f"{text!r} is not finite")
     if len(values) not in (1, 3):
         raise argparse.ArgumentTypeError(f"{text!r} has {len(values)} numbers, 1 or 3 expected")
     return values

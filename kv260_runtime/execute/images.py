@@ -49,7 +49,7 @@ def resized(pixels: Array, height: int, width: int, letterbox: bool) -> Array:
     if not letterbox:
         return _three_axes(cv2.resize(pixels, (width, height), interpolation=cv2.INTER_LINEAR))
     factor = min(height / pixels.shape[0], width / pixels.shape[1])
-    rows, columns = round(pixels.shape[0] * factor), round(pixels.shape[1] * factor)
+    rows, columns = (max(1, round(side * factor)) for side in pixels.shape[:2])
     small = _three_axes(cv2.resize(pixels, (columns, rows), interpolation=cv2.INTER_LINEAR))
     top, left = (height - rows) // 2, (width - columns) // 2
     framed = np.full((height, width, pixels.shape[2]), BORDER_GREY, np.uint8)
@@ -71,7 +71,11 @@ def _read(path: Path, channels: int, bgr: bool) -> Array:
         data = np.frombuffer(path.read_bytes(), np.uint8)
     except OSError as error:
         raise KvbenchError(f"{path}: cannot be read: {error.strerror}", ExitCode.NO_INPUT) from error
-    found = cv2.imdecode(data, cv2.IMREAD_GRAYSCALE if channels == 1 else cv2.IMREAD_COLOR) if data.size else None
+    try:
+        found = cv2.imdecode(data, cv2.IMREAD_GRAYSCALE if channels == 1 else cv2.IMREAD_COLOR) if data.size else None
+    except cv2.error:
+        # OpenCV's own limits, e.g. on the number of pixels that a header may claim.
+        found = None
     if found is None:
         raise KvbenchError(f"{path}: is neither an .npz nor a picture that OpenCV can read", ExitCode.BAD_DATA)
     pixels = _three_axes(np.asarray(found))

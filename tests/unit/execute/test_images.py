@@ -80,3 +80,11 @@ def test_a_file_that_is_no_picture_is_refused(tmp_path: Path) -> None:
         with pytest.raises(KvbenchError, match=r"is neither an \.npz nor a picture") as refusal:
             load_image(tmp_path / "text.jpg", spec(2, 2), Preprocessing())
         assert refusal.value.exit_code == ExitCode.BAD_DATA
+
+
+@pytest.mark.parametrize(("rows", "columns"), [(60, 4000), (2000, 20), (1, 3000)])
+def test_a_picture_far_narrower_than_the_input_keeps_at_least_a_line(rows: int, columns: int) -> None:
+    pixels = np.full((rows, columns, 3), 7, np.uint8)
+    framed = resized(pixels, 32, 32, letterbox=True)
+    assert framed.shape == (32, 32, 3)
+    assert set(np.unique(framed)) == {7, BORDER_GREY}

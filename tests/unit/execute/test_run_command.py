@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from pathlib import Path
 
@@ -159,8 +160,8 @@ def test_an_output_that_cannot_be_created_leaves_nothing_behind(
     assert "no/out.npz: cannot be created: No such file" in fault(code, capsys)
     (tmp_path / "folder").mkdir()
     code = run(model, inputs, tmp_path / "folder")
-    assert code == ExitCode.IO_ERROR
-    assert "folder: cannot be written: Is a directory" in fault(code, capsys)
+    assert code == ExitCode.CANNOT_CREATE
+    assert "folder: exists and is no ordinary file" in fault(code, capsys)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["folder", "in.npz", "small.xmodel"]
 
 
@@ -209,3 +210,50 @@ def test_a_model_of_two_inputs_wants_an_archive(tmp_path: Path, capsys: pytest.C
     code = run(tmp_path / "two.xmodel", tmp_path / "picture.png", tmp_path / "out.npz")
     assert code == ExitCode.BAD_DATA
     assert "has 2 inputs ('a_fix', 'b_fix'); give them as an .npz" in fault(code, capsys)
+
+
+def test_a_pipe_or_a_device_is_never_replaced_by_the_output(
+    model: Path, inputs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pipe = tmp_path / "pipe.npz"
+    os.mkfifo(pipe)
+    assert main(["run", str(model), "--input", str(inputs), "--output", str(pipe)]) == ExitCode.CANNOT_CREATE
+    assert "no ordinary file" in capsys.readouterr().err
+    assert pipe.is_fifo()
+
+
+def test_a_link_is_followed_and_what_is_read_is_never_written(
+    model: Path, inputs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    link = tmp_path / "link.npz"
+    link.symlink_to("target.npz")
+    assert main(["run", str(model), "--input", str(inputs), "--output", str(link)]) == ExitCode.OK
+    assert link.is_symlink()
+    assert (tmp_path / "target.npz").is_file()
+    before = inputs.read_bytes()
+    assert main(["run", str(model), "--input", str(inputs), "--output", str(inputs)]) == ExitCode.USAGE
+    assert "is the file that is read" in capsys.readouterr().err
+    assert inputs.read_bytes() == before
+
+
+def test_a_module_of_operators_that_fails_is_named(
+    model: Path, inputs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "broken_operators.py").write_text("raise ValueError('not today')\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    words = ["run", str(model), "--input", str(inputs), "--output", str(tmp_path / "o.npz")]
+    assert main([*words, "--operators", "broken_operators"]) == ExitCode.USAGE
+    assert "--operators broken_operators: ValueError: not today" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("words", [["--tensors", ","], ["--mean", "nan"], ["--scale", "inf"]])
+def test_options_without_a_meaning_are_usage_errors(
+    model: Path, inputs: Path, tmp_path: Path, words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["run", str(model), "--input", str(inputs), "--output", str(tmp_path / "o.npz"), *words]
+    try:
+        code = main(command)
+    except SystemExit as ending:
+        code = ending.code
+    assert code == ExitCode.USAGE
+    assert words[0] in capsys.readouterr().err
