@@ -11,6 +11,8 @@ from kv260_runtime.profile.result import ModelResult, ProfileResult
 
 Evaluate = Callable[[Path], ProfileResult]
 
+TWO_SIDES = "compare needs two sides: A[:MODEL] B[:MODEL]; FILE alone compares its two models"
+
 
 @dataclass(frozen=True)
 class Side:
@@ -62,10 +64,11 @@ def parse_side(text: str, exists: Callable[[Path], bool] = Path.is_file) -> Word
 def open_sides(first: Word, second: Word | None, evaluate: Evaluate, alone: bool = False) -> tuple[Side, Side | None]:
     """Both sides with their models found; each session is evaluated once.
 
-    Without a second word, or with one that names the same session and no model, the session's second model is compared
-    with its first. With `alone`, one model may stand by itself. Raises KvbenchError where that is not what the sessions
-    hold.
+    Without a second word the session's second model is compared with its first. With `alone`, one model may stand by
+    itself. Raises KvbenchError where that is not what the sessions hold, and for a model compared with itself.
     """
+    if second is None and first.model and not alone:
+        raise KvbenchError(TWO_SIDES, ExitCode.USAGE)
     known: dict[Path, ProfileResult] = {}
     for path in (*first.paths, *(second.paths if second else ())):
         if path.resolve() not in known:
@@ -73,13 +76,33 @@ def open_sides(first: Word, second: Word | None, evaluate: Evaluate, alone: bool
     one = _sessions(first, known)
     if alone and second is None and (first.model or len(one[0].models) == 1):
         return _side(one, first.model or _names(one[0])[0]), None
-    if second is None or (second.paths == first.paths and first.model is None and second.model is None):
+    if second is None:
         before, after = _both_models(one[0])
         return _side(one, before), _side(one, after)
     other = _sessions(second, known)
-    before = first.model or _only_model(one[0], second.model)
-    after = second.model or _only_model(other[0], before)
-    return _side(one, before), _side(other, after)
+    same_files = _files(first) == _files(second)
+    if same_files and first.model is None and second.model is None:
+        raise _with_itself(one[0])
+    left = _side(one, first.model or _only_model(one[0], second.model))
+    right = _side(other, second.model or _only_model(other[0], left.models[0].name))
+    if same_files and left.models[0].name == right.models[0].name:
+        raise _with_itself(one[0])
+    return left, right
+
+
+def _files(word: Word) -> set[Path]:
+    return {path.resolve() for path in word.paths}
+
+
+def _with_itself(session: ProfileResult) -> KvbenchError:
+    """The same runs on both sides differ by nothing; what may have been meant depends on the models there are."""
+    file, names = session.session, _names(session)
+    hint = f"for two of its models write {file}:A {file}:B" if len(names) > 1 else "name another session"
+    if len(names) == 2:
+        hint = f"write compare {file}, or {file}:{names[0]} {file}:{names[1]}"
+    return KvbenchError(
+        f"{file} would be compared with itself; it has: {', '.join(names) or 'no model'}; {hint}", ExitCode.USAGE
+    )
 
 
 def _sessions(word: Word, known: dict[Path, ProfileResult]) -> tuple[ProfileResult, ...]:
@@ -92,10 +115,14 @@ def _names(session: ProfileResult) -> list[str]:
 
 def _both_models(session: ProfileResult) -> tuple[str, str]:
     names = _names(session)
+    if len(names) < 2:
+        raise KvbenchError(
+            f"{session.session} has {len(names)} models ({', '.join(names)}): {TWO_SIDES}", ExitCode.USAGE
+        )
     if len(names) != 2:
         raise KvbenchError(
             f"{session.session} has {len(names)} models ({', '.join(names)}): "
-            f"say which as {session.session}:MODEL, on both sides",
+            f"say which as {session.session}:A {session.session}:B",
             ExitCode.USAGE,
         )
     return names[0], names[1]

@@ -105,6 +105,9 @@ def test_the_only_model_of_a_session_is_planned_for_without_being_named(folder, 
         (["two.kvs", "--fail-on", "latency.p50000:+1%"], ExitCode.NOT_MEASURED, "not measured on both sides"),
         (["two.kvs", "--plan", "energy"], ExitCode.USAGE, "write METRIC:X%"),
         (["a.kvs"], ExitCode.USAGE, "has 1 models"),
+        (["two.kvs:typo"], ExitCode.USAGE, "compare needs two sides"),
+        (["two.kvs:typo", "--plan", "energy:2%"], ExitCode.USAGE, "no model 'typo'; it has: a, b"),
+        (["two.kvs", "two.kvs"], ExitCode.USAGE, "compared with itself"),
     ],
 )
 def test_what_cannot_be_done_is_said_in_one_line(folder, capsys, monkeypatch, words, code, complaint):

@@ -65,8 +65,43 @@ def one(path, name="x"):
 
 
 def test_a_session_alone_compares_its_second_model_with_its_first():
-    for second in (None, "a.kvs"):
-        assert opened("a.kvs", second, a=two("a.kvs")) == ([("a.kvs", "x"), ("a.kvs", "y")], ["a.kvs"])
+    assert opened("a.kvs", None, a=two("a.kvs")) == ([("a.kvs", "x"), ("a.kvs", "y")], ["a.kvs"])
+
+
+def refusal(first, second, **sessions):
+    with pytest.raises(KvbenchError) as caught:
+        opened(first, second, **sessions)
+    assert caught.value.exit_code == ExitCode.USAGE
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["x", "typo"])
+def test_a_model_named_on_the_only_side_is_not_ignored(name):
+    assert refusal(f"a.kvs:{name}", None, a=two("a.kvs")).startswith("compare needs two sides")
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [("a.kvs", "a.kvs"), ("a.kvs", "./a.kvs"), ("a.kvs:x", "a.kvs:x"), ("a.kvs:x", "a.kvs"), ("a.kvs", "a.kvs:x")],
+)
+def test_a_model_is_not_compared_with_itself(first, second):
+    message = refusal(first, second, a=two("a.kvs"))
+    assert message.endswith("compared with itself; it has: x, y; write compare a.kvs, or a.kvs:x a.kvs:y")
+
+
+def test_a_session_of_one_model_is_told_what_it_lacks():
+    assert refusal("a.kvs", "a.kvs", a=one("a.kvs")).endswith("it has: x; name another session")
+    assert "compare needs two sides" in refusal("a.kvs", None, a=one("a.kvs"))
+
+
+def test_two_models_of_one_session_may_be_named():
+    assert opened("a.kvs:y", "a.kvs:x", a=two("a.kvs"))[0] == [("a.kvs", "y"), ("a.kvs", "x")]
+
+
+@pytest.mark.parametrize("second", ["a.kvs", "b.kvs", "b.kvs:x"])
+def test_an_unknown_model_is_named_with_those_there_are(second):
+    message = refusal("a.kvs:w", second, a=two("a.kvs"), b=two("b.kvs"))
+    assert message == "a.kvs has no model 'w'; it has: x, y"
 
 
 def test_a_model_named_on_one_side_is_looked_for_on_the_other():
