@@ -60,7 +60,9 @@ def throughput(span: ExecutionSpan) -> Figure:
 
 
 def per_watt(executions_per_second: Figure, power: Figure) -> Figure:
-    """Executions per joule. Source: c2fdeploy.txt, Eq. 24 and 29."""
+    """Executions per joule. Source: c2fdeploy.txt, Eq. 24 and 29. Raises NotCovered for power of 0 or less."""
+    if power.value <= 0:
+        raise NotCovered(f"power of {power.value:g} W is not above 0: no executions per joule")
     return figure("throughput_per_watt", executions_per_second.value / power.value, power.quality)
 
 
