@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import math
 import re
+import stat
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
@@ -18,6 +19,15 @@ from kv260_runtime.external.columns import Columns
 from telemetry.model import Float64Array, Int64Array
 
 LEAST_READINGS = 4
+MOST_WATTS = 1e6
+"""No supply of a board comes near; beyond it the unit or the column is not the one meant."""
+MOST_SECONDS = 1e12
+"""Either side of 0; a stamp in seconds since 1970 is below 1e10."""
+LONGEST_SECONDS = 1e9
+"""From the first reading to the last: nanoseconds of it fit in 64 bits, whatever the session's clock adds."""
+MOST_BYTES = 1 << 30
+LONGEST_LINE = 1 << 16
+"""Characters."""
 STAMP = re.compile(r"(\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d)?)(?:[.,](\d+))?\s*(Z|[+-]\d\d:?\d\d)?")
 
 
@@ -44,6 +54,12 @@ class MeterFileError(KvbenchError, ValueError):
 def read_readings(path: Path, columns: Columns) -> Readings:
     """Read a whole file. Raises KvbenchError in one line that names the file and, where there is one, the line."""
     try:
+        found = path.stat()
+        # Before it is opened: a pipe would wait for a writer, and a device has no end.
+        if not stat.S_ISREG(found.st_mode):
+            raise KvbenchError(f"{path}: not a regular file; save the meter's readings to one", ExitCode.NO_INPUT)
+        if found.st_size > MOST_BYTES:
+            raise MeterFileError(f"{path}: {found.st_size} bytes, at most {MOST_BYTES} are read; cut it to the session")
         text = path.read_text(encoding="utf-8-sig", errors="replace")
     except OSError as error:
         raise KvbenchError(f"{path}: cannot be read ({error.strerror})", ExitCode.NO_INPUT) from error
@@ -64,11 +80,16 @@ def parse_readings(text: str, source: str, columns: Columns) -> Readings:
         t_ns, power = parse.row(number, cells)
         if times and t_ns <= times[-1]:
             raise MeterFileError(f"{source}:{number}: time does not advance ({cells[places['time']]!r})")
+        if times and t_ns - times[0] > LONGEST_SECONDS * 1e9:
+            raise MeterFileError(
+                f"{source}:{number}: {(t_ns - times[0]) / 1e9:g} s after the first reading, at most "
+                f"{LONGEST_SECONDS:g} s are taken; check time_unit in the columns"
+            )
         times.append(t_ns)
         watts.append(power)
     if len(times) < LEAST_READINGS:
         raise MeterFileError(f"{source}: {len(times)} readings, at least {LEAST_READINGS} are needed")
-    return Readings(np.array(times, np.int64) - times[0], np.array(watts, np.float64))
+    return Readings(np.array([t_ns - times[0] for t_ns in times], np.int64), np.array(watts, np.float64))
 
 
 Row = tuple[int, list[str]]
@@ -83,9 +104,18 @@ def _delimiter(text: str) -> str:
     return ","
 
 
+def _lines(text: str, source: str) -> Iterator[str]:
+    for number, line in enumerate(text.splitlines(), 1):
+        if len(line) > LONGEST_LINE:
+            raise MeterFileError(
+                f"{source}:{number}: {len(line)} characters in a line, at most {LONGEST_LINE} are read"
+            )
+        yield line
+
+
 def _rows(text: str, source: str) -> Iterator[Row]:
     """Lines that are neither empty nor comments."""
-    reader = csv.reader(text.splitlines(), delimiter=_delimiter(text), skipinitialspace=True)
+    reader = csv.reader(_lines(text, source), delimiter=_delimiter(text), skipinitialspace=True)
     try:
         for cells in reader:
             if any(cell.strip() for cell in cells) and not cells[0].startswith("#"):
@@ -142,7 +172,12 @@ class _Parser:
             )
         t_ns = self._time(number, cells[self._places["time"]])
         values = [self._value(number, name, cells) for name in self._places if name != "time"]
-        return t_ns, math.prod(values)
+        watts = math.prod(values)
+        if not abs(watts) <= MOST_WATTS:
+            raise MeterFileError(
+                f"{self._source}:{number}: {watts:g} W, at most {MOST_WATTS:g} W are taken; check unit in the columns"
+            )
+        return t_ns, watts
 
     def _value(self, number: int, name: str, cells: Sequence[str]) -> float:
         cell = cells[self._places[name]]
@@ -157,7 +192,13 @@ class _Parser:
         if self._stamped is None:
             self._stamped = seconds is None
         if not self._stamped and seconds is not None:
-            return round(seconds * self._columns.scale("time") * 1e9)
+            seconds *= self._columns.scale("time")
+            if not abs(seconds) <= MOST_SECONDS:
+                raise MeterFileError(
+                    f"{self._source}:{number}: time is {cell!r}, beyond {MOST_SECONDS:g} s; "
+                    "check time_unit in the columns"
+                )
+            return round(seconds * 1e9)
         stamp = _stamp_ns(cell) if self._stamped else None
         if stamp is None:
             kind = "a date stamp such as 2026-01-31T12:00:00.5" if self._stamped else "a number"

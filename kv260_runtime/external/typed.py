@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 import os
 import select
 from collections.abc import Sequence
 from typing import TextIO
 
 from kv260_runtime.errors import ExitCode, KvbenchError
+from kv260_runtime.external.meter_file import MOST_SECONDS, MOST_WATTS
 from kv260_runtime.workloads.loop import RUNNING
 from telemetry.clock import Clock
 from telemetry.model import Window
@@ -24,18 +24,18 @@ def parse_seconds(text: str) -> tuple[float, ...]:
         seconds = tuple(float(word) for word in text.split(","))
     except ValueError:
         seconds = ()
-    if not seconds or not all(0 < one < math.inf for one in seconds) or list(seconds) != sorted(set(seconds)):
+    if not seconds or not all(0 < one <= MOST_SECONDS for one in seconds) or list(seconds) != sorted(set(seconds)):
         raise KvbenchError(f"{text!r}: write ascending seconds, e.g. 10,20,30,40,50", ExitCode.USAGE)
     return seconds
 
 
 def parse_watts(text: str) -> list[float] | None:
-    """Numbers separated by spaces, with decimal points or commas; None if one is no reading."""
+    """Numbers separated by spaces, with decimal points or commas; None if one is no reading of at most MOST_WATTS."""
     try:
         watts = [float(word.replace(",", ".")) for word in text.split()]
     except ValueError:
         return None
-    return watts if all(0 <= one < math.inf for one in watts) else None
+    return watts if all(0 <= one <= MOST_WATTS for one in watts) else None
 
 
 class Prompter:

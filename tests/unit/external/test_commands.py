@@ -154,3 +154,31 @@ def test_a_profile_without_a_meter_does_nothing_about_one(session):
 
     assert made.attach(session, print) is None
     assert stream_names(session) == ["power.som"]
+
+
+@pytest.mark.parametrize("line", ["1e13;5", "999999;1e12", "999999;inf"])
+def test_an_absurd_line_leaves_the_session_as_it_was(session, tmp_path, capsys, line):
+    csv = write_meter(tmp_path / "meter.csv")
+    csv.write_text(f"{csv.read_text()}\n{line}\n")
+    before = session.read_bytes()
+    words = ["external", str(session), "--csv", str(csv), "--columns", "time=s,power=mW,unit=mW", *BOUNDARY]
+
+    assert main(words) == ExitCode.BAD_DATA
+    assert f"meter.csv:{csv.read_text().count(chr(10))}: " in capsys.readouterr().err
+    assert session.read_bytes() == before
+
+
+def test_an_absurd_typed_reading_leaves_the_session_as_it_was(session, monkeypatch):
+    monkeypatch.setattr("sys.stdin", io.StringIO("1e300\n"))
+    before = session.read_bytes()
+
+    assert main(["external", str(session), "--typed", *BOUNDARY]) == ExitCode.USAGE
+    assert session.read_bytes() == before
+
+
+def test_a_meter_of_zero_watts_is_added_without_executions_per_joule(session, monkeypatch):
+    monkeypatch.setattr("sys.stdin", io.StringIO("0\n0\n\n"))
+
+    assert main(["external", str(session), "--typed", *BOUNDARY]) == ExitCode.OK
+    summaries = evaluate(session).models[0].summaries
+    assert "power.12-v-input" in summaries and "throughput_per_watt.12-v-input" not in summaries

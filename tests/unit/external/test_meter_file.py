@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 
 from kv260_runtime.errors import ExitCode, KvbenchError
 from kv260_runtime.external.columns import Columns, parse_columns
-from kv260_runtime.external.meter_file import MeterFileError, parse_readings, read_readings
+from kv260_runtime.external.meter_file import LONGEST_LINE, MOST_BYTES, MeterFileError, parse_readings, read_readings
 
 SECOND = 1_000_000_000
 
@@ -59,6 +60,13 @@ def test_one_and_the_same_series_in_many_dialects(text, columns):
         ("time,power\n2026-02-31T12:00:00,5\n", 2, "not a date stamp"),
         ("time,power\n0,5\n2,5\n1,5\n", 4, "time does not advance"),
         ("time,power\n0,5\n0,5\n", 3, "time does not advance"),
+        ("time,power\n0,5\n1,inf\n", 3, "power is 'inf', not a number"),
+        ("time,power\n0,5\n1,1000001\n", 3, "at most 1e.06 W are taken"),
+        ("time,power\n0,5\n1,-1e300\n", 3, "-1e.300 W, at most"),
+        ("time,power\n0,5\n1.1e12,5\n", 3, "time is '1.1e12', beyond 1e.12 s"),
+        ("time,power\n-1e305,5\n", 2, "time is '-1e305', beyond"),
+        ("time,power\n0,5\n2e9,5\n", 3, "2e.09 s after the first reading"),
+        ("time,power\n0,5\n1," + "5" * LONGEST_LINE + "\n", 3, "characters in a line, at most 65536"),
     ],
 )
 def test_a_bad_line_is_named(text, line, complaint):
@@ -132,3 +140,31 @@ def test_traces_of_a_real_board_are_read_as_they_are(shared_dir, trace):
 def test_a_file_that_is_not_there_is_named(tmp_path):
     with pytest.raises(KvbenchError, match="cannot be read"):
         read_readings(Path(tmp_path / "gone.csv"), Columns())
+
+
+def test_volts_times_amperes_beyond_any_number_are_refused():
+    with pytest.raises(MeterFileError, match=r"^meter\.csv:2: inf W"):
+        parse("time,u,i\n0,1e200,1e200\n", "time=time,volts=u,amperes=i")
+
+
+def test_times_whose_nanoseconds_exceed_64_bits_keep_their_differences_as_well_as_a_float_holds_them():
+    lines = "".join(f"{10**11 + second},5\n" for second in range(4))
+    found = parse(lines, "time=1,power=2").t_ns
+    assert found == pytest.approx([0, SECOND, 2 * SECOND, 3 * SECOND], abs=math.ulp(1e20))
+
+
+def test_only_a_regular_file_is_opened(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    for path in (tmp_path / "pipe", tmp_path, Path(os.devnull)):
+        with pytest.raises(KvbenchError, match="not a regular file") as caught:
+            read_readings(path, Columns())
+        assert caught.value.exit_code == ExitCode.NO_INPUT
+
+
+def test_a_file_too_large_to_hold_is_not_read(tmp_path):
+    path = tmp_path / "meter.csv"
+    path.touch()
+    os.truncate(path, MOST_BYTES + 1)
+    with pytest.raises(MeterFileError, match="at most 1073741824 are read") as caught:
+        read_readings(path, Columns())
+    assert caught.value.exit_code == ExitCode.BAD_DATA

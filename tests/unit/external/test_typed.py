@@ -176,3 +176,14 @@ def test_seconds_that_do_not_ascend_are_refused(text):
 
 def test_seconds_as_the_paper_took_them():
     assert parse_seconds("10,20,30,40,50") == (10, 20, 30, 40, 50)
+
+
+def test_what_no_meter_shows_is_no_reading():
+    assert parse_watts("1e6") == [1e6]
+    assert [parse_watts(text) for text in ("1000001", "1e308", "inf", "nan", "-1")] == [None] * 5
+
+
+@pytest.mark.parametrize("text", ["1.1e12", "1e308", "inf", "nan"])
+def test_seconds_beyond_any_run_are_refused(text):
+    with pytest.raises(KvbenchError, match="write ascending seconds"):
+        parse_seconds(text)
