@@ -10,13 +10,13 @@ from pathlib import Path
 from telemetry.boards import BoardProfile, board_names, detect_board, load_board
 from telemetry.client import SOCKET, socket_path
 from telemetry.clock import SystemClock
-from telemetry.errors import ConfigError, TelemetryError
+from telemetry.errors import CannotCreate, ConfigError, SessionExists, TelemetryError
 from telemetry.files import SystemFiles
 from telemetry.notify import Notifier
 from telemetry.readers.sensor_file import text
 from telemetry.version import VERSION
 
-USAGE_EXIT_CODE, FAILED_EXIT_CODE, CONFIG_EXIT_CODE = 64, 74, 78
+USAGE_EXIT_CODE, CANNOT_CREATE_EXIT_CODE, FAILED_EXIT_CODE, CONFIG_EXIT_CODE = 64, 73, 74, 78
 MOST_MINUTES = 120.0
 LEAST_RAW_MB = 2
 
@@ -31,6 +31,8 @@ def main(arguments: list[str] | None = None) -> int:
         _serve(options)
     except TelemetryError as error:
         print(f"kv260-telemetry: {error}", file=sys.stderr)
+        if isinstance(error, (CannotCreate, SessionExists)):
+            return CANNOT_CREATE_EXIT_CODE
         return CONFIG_EXIT_CODE if isinstance(error, ConfigError) else FAILED_EXIT_CODE
     return 0
 
@@ -43,7 +45,7 @@ def _serve(options: argparse.Namespace) -> None:
 
     chosen = ServiceOptions(
         root=options.root,
-        socket=options.socket or socket_path(options.root),
+        socket=options.socket or _default_socket(options.root),
         raw=options.raw,
         # Half for the file that an earlier start left behind.
         ring_bytes=round(options.raw_max_mb * 500_000),
@@ -56,6 +58,16 @@ def _serve(options: argparse.Namespace) -> None:
     service.start()
     print(f"metrics on http://{server.server_name or 'localhost'}:{server.server_port}/", file=sys.stderr, flush=True)
     service.run()
+
+
+def _default_socket(root: Path) -> Path:
+    """Where clients look for it, the only place whose folder is made; one that was named must be there."""
+    path = socket_path(root)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ConfigError(f"{path.parent}: {error.strerror or error}; name another place with --socket") from error
+    return path
 
 
 def _board(name: str, root: Path) -> BoardProfile:

@@ -39,6 +39,10 @@ class SessionExists(SessionError):
     """A session cannot be created at that place."""
 
 
+class CannotCreate(TelemetryError, OSError):
+    """Something else stands where a file or socket is to be made, or its folder is missing."""
+
+
 class RecorderEnded(TelemetryError, OSError):
     """The recorder has died, or was killed because it no longer answered."""
 

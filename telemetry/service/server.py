@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import selectors
 import socket
+import stat
 import struct
 import sys
 from collections import deque
@@ -16,7 +17,7 @@ from typing import Any
 
 import msgspec
 
-from telemetry.errors import ConfigError
+from telemetry.errors import CannotCreate, ConfigError
 from telemetry.service.requests import LINE_BYTES_MAX, PROTOCOL, Request, parse_request
 from telemetry.version import VERSION
 
@@ -154,15 +155,16 @@ def _peer(connection: socket.socket) -> tuple[int, int]:
 
 
 def _listen(path: Path) -> socket.socket:
-    """A listening socket at `path`; ConfigError if another service answers there or it cannot be made."""
+    """A listening socket at `path`, in place of one that nobody answers on.
+
+    Raises ConfigError if another service answers there or it cannot be made, CannotCreate if something else stands
+    there or its folder is missing.
+    """
     if len(os.fsencode(path)) > PATH_BYTES_MAX:
         raise ConfigError(f"{path}: a socket's path has at most {PATH_BYTES_MAX} bytes; name another with --socket")
+    _make_way(path)
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_CLOEXEC | socket.SOCK_NONBLOCK)
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        if _answers(path):
-            raise ConfigError(f"{path}: another kv260-telemetry listens there; stop it first")
-        path.unlink(missing_ok=True)
         before = os.umask(0o777 & ~SOCKET_MODE)
         try:
             listener.bind(str(path))
@@ -172,16 +174,36 @@ def _listen(path: Path) -> socket.socket:
     except OSError as error:
         listener.close()
         raise ConfigError(f"{path}: cannot listen: {error.strerror or error}") from error
-    except ConfigError:
-        listener.close()
-        raise
     return listener
 
 
+def _make_way(path: Path) -> None:
+    """Remove the socket of a service that has died; nothing else is ever removed."""
+    if not path.parent.is_dir():
+        raise CannotCreate(f"{path}: there is no folder {path.parent}; make it first")
+    try:
+        mode = path.lstat().st_mode
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise CannotCreate(f"{path}: {error.strerror or error}") from error
+    if not stat.S_ISSOCK(mode):
+        raise CannotCreate(f"{path}: is there already and no socket; name another place with --socket")
+    if _answers(path):
+        raise ConfigError(f"{path}: another kv260-telemetry listens there; stop it first")
+    try:
+        path.unlink(missing_ok=True)
+    except OSError as error:
+        raise CannotCreate(f"{path}: cannot replace it: {error.strerror or error}") from error
+
+
 def _answers(path: Path) -> bool:
+    """Whether anybody listens; a socket that this user may not ask, or that is of another type, may be in use."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
         try:
             probe.connect(str(path))
-        except OSError:
+        except (ConnectionRefusedError, FileNotFoundError):
             return False
+        except OSError:
+            return True
     return True
