@@ -47,7 +47,7 @@ def _serve(options: argparse.Namespace) -> None:
         root=options.root,
         socket=options.socket or _default_socket(options.root),
         raw=options.raw,
-        # Half for the file that an earlier start left behind.
+        # Half for the files that earlier starts left behind.
         ring_bytes=round(options.raw_max_mb * 500_000),
         history_ns=round(options.history_minutes * 60e9),
         emulated=_is_emulated(options.root),
@@ -115,13 +115,15 @@ def _parser() -> argparse.ArgumentParser:
         "--socket", type=Path, metavar="PATH", help=f"where clients connect (default: {SOCKET} under the root)"
     )
     parser.add_argument("--files", metavar="MODULE:CALLABLE", help="file access of an emulated board")
-    parser.add_argument("--raw", type=Path, metavar="FILE", help="keep raw samples in this session file")
+    parser.add_argument(
+        "--raw", type=Path, metavar="FILE", help="keep raw samples in this session file, in a folder that exists"
+    )
     parser.add_argument(
         "--raw-max-mb",
         type=_between(LEAST_RAW_MB, 1e6),
         default=200.0,
         metavar="N",
-        help="and in FILE.previous, together at most N MB (default 200)",
+        help="with those of earlier starts in FILE.1, FILE.2, ... at most N MB; the oldest go first (default 200)",
     )
     parser.add_argument("--version", action="version", version=VERSION)
     return parser

@@ -11,15 +11,15 @@ from telemetry.errors import SessionError, TelemetryError
 from telemetry.feed import PIPE_BYTES, FeedReader, Frame
 from telemetry.protocol import RecorderPlan
 from telemetry.recording import Recording
-from telemetry.session import SessionLog
+from telemetry.service import raw_files
 
 
 class Source:
     """A running recorder; closed by `stop`."""
 
     def __init__(self, plan: RecorderPlan) -> None:
-        """Start it; raises as Recording.start does. A session that the plan names is made anew."""
-        self._log = _raw_file(Path(plan.session)) if plan.session is not None else None
+        """Start it; raises as Recording.start and, for a session that the plan names, raw_files.fresh do."""
+        self._log = raw_files.fresh(Path(plan.session), plan.ring_bytes) if plan.session is not None else None
         reading, writing = os.pipe()
         try:
             plan.feed = writing
@@ -63,10 +63,3 @@ class Source:
         finally:
             os.close(self._descriptor)
         return None
-
-
-def _raw_file(path: Path) -> SessionLog:
-    """A fresh file; what an earlier recorder left stays beside it, as CLOCK_MONOTONIC may have begun anew since."""
-    if path.exists():
-        path.replace(path.with_name(path.name + ".previous"))
-    return SessionLog.create(path)

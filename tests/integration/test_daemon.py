@@ -381,7 +381,7 @@ def test_a_reload_begins_another_raw_file_and_keeps_the_one_before(board: Virtua
         daemon.told("READY")
         begin_ns = passed(connection, 300 * MS)[0]
         assert daemon.end() == (0, "reloaded: small\n")
-    with SessionReader(raw) as after, SessionReader(raw.with_name("raw.kvs.previous")) as before:
+    with SessionReader(raw) as after, SessionReader(raw.with_name("raw.kvs.1")) as before:
         earlier, later = before.series("cpu").t_ns, after.series("cpu").t_ns
     assert 0 < earlier[-1] < later[0] < begin_ns
     assert len(later) > 1
