@@ -6,12 +6,12 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
+from telemetry.client import mark_name
 from telemetry.errors import ConfigError
 
 PROTOCOL = 1
 """In the greeting; a client that knows another number must not go on."""
 LINE_BYTES_MAX = 4096
-NAME_LENGTH_MAX = 120
 
 Quantity = Literal["joules", "bytes", "busy"]
 QUANTITIES: tuple[Quantity, ...] = ("joules", "bytes", "busy")
@@ -78,7 +78,7 @@ def parse_request(line: str) -> Request:
     if word == "flush" and not rest:
         return Flush()
     if word == "mark" and 1 <= len(rest) <= 2:
-        return Mark(_name(rest[0]), _instant(rest[1]) if len(rest) == 2 else None)
+        return Mark(mark_name(rest[0]), _instant(rest[1]) if len(rest) == 2 else None)
     if word == "subscribe" and rest:
         return Subscribe(tuple(rest))
     for quantity in QUANTITIES:
@@ -88,12 +88,6 @@ def parse_request(line: str) -> Request:
                 raise ConfigError(f"{word}: the end {end_ns} is not after the start {start_ns}")
             return Between(quantity, start_ns, end_ns, rest[2] if len(rest) == 3 else None)
     raise ConfigError(f"expected: {USAGE[word]}")
-
-
-def _name(text: str) -> str:
-    if len(text) > NAME_LENGTH_MAX or not text.isprintable():
-        raise ConfigError(f"a mark's name has at most {NAME_LENGTH_MAX} printable characters and no space")
-    return text
 
 
 def _instant(text: str) -> int:

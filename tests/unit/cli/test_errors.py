@@ -250,3 +250,19 @@ def test_control_characters_in_the_name_of_a_model_are_spelt_out(model, tmp_path
     printed = capsys.readouterr().out
     assert r"a\nb\x1b[2J.xmodel" in printed
     assert "\x1b" not in printed
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("", "1 to 120 printable characters: ''"),
+        ("two words", "has no space"),
+        ("tab\there", "printable"),
+        ("x" * 121, "1 to 120 printable"),
+    ],
+)
+def test_a_bad_name_of_a_mark_is_a_usage_error_also_without_a_service(fails, tmp_path, name, told):
+    code, line = fails("mark", name, "--socket", tmp_path / "nobody")
+
+    assert code == ExitCode.USAGE
+    assert told in line
