@@ -52,7 +52,7 @@ class VirtualBoard:
             charged=options.charged,
             parent=os.getpid(),
         )
-        self.environment: Mapping[str, str] = _environment(self._folder / "socket", options)
+        self.environment: Mapping[str, str] = _environment(self._folder / "socket", self.root, options)
         needs_files = any(fault.name in NEEDS_FILES for fault in options.faults)
         self.files: str | None = f"{FaultyFiles.__module__}:{open_files.__name__}" if needs_files else None
         self._process: subprocess.Popen[bytes] | None = None
@@ -106,7 +106,7 @@ def _scratch() -> str:
     return shared if os.access(shared, os.W_OK | os.X_OK) else tempfile.gettempdir()
 
 
-def _environment(socket_path: Path, options: Options) -> dict[str, str]:
+def _environment(socket_path: Path, root: Path, options: Options) -> dict[str, str]:
     def before(folder: Path, variable: str) -> str:
         return os.pathsep.join(filter(None, (str(folder), os.environ.get(variable))))
 
@@ -114,6 +114,7 @@ def _environment(socket_path: Path, options: Options) -> dict[str, str]:
         "PYTHONPATH": before(PACKAGE / "vendor", "PYTHONPATH"),
         "PATH": before(PACKAGE / "bin", "PATH"),
         "KVBENCH_BOARD_SOCKET": str(socket_path),
+        "KVBENCH_ROOT": str(root),
         "KVBENCH_PYTHON": sys.executable,
     }
     if any(fault.name in HANGS for fault in options.faults):
