@@ -43,7 +43,9 @@ def default_socket() -> Path:
 def mark_name(text: str) -> str:
     """The text if it can name a mark, otherwise ConfigError."""
     if not 1 <= len(text) <= NAME_LENGTH_MAX or not text.isprintable() or " " in text:
-        raise ConfigError(f"a mark's name has no space and 1 to {NAME_LENGTH_MAX} printable characters: {text[:40]!r}")
+        raise ConfigError(
+            f"a mark's name has no space and at least 1, at most {NAME_LENGTH_MAX} printable characters: {text[:40]!r}"
+        )
     return text
 
 

@@ -255,10 +255,10 @@ def test_control_characters_in_the_name_of_a_model_are_spelt_out(model, tmp_path
 @pytest.mark.parametrize(
     ("name", "told"),
     [
-        ("", "1 to 120 printable characters: ''"),
+        ("", "at most 120 printable characters: ''"),
         ("two words", "has no space"),
         ("tab\there", "printable"),
-        ("x" * 121, "1 to 120 printable"),
+        ("x" * 121, "at most 120 printable characters"),
     ],
 )
 def test_a_bad_name_of_a_mark_is_a_usage_error_also_without_a_service(fails, tmp_path, name, told):
