@@ -22,7 +22,7 @@ def test_nothing_asked_gives_the_nominal_board() -> None:
     ("asked", "complaint"),
     [
         ({"sed": "1"}, "no option 'sed'; did you mean seed?"),
-        ({"zzz": "1"}, "did you mean seed, draw, fault"),
+        ({"zzz": "1"}, "no option 'zzz'; known: seed, draw, fault"),
         ({"seed": "x"}, "seed=x: expected a number"),
         ({"draw": "1.5"}, "draw=1.5: give a share from 0 to below 1"),
         ({"apm": "no"}, "apm=no: expected present or absent"),
