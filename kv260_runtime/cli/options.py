@@ -7,35 +7,32 @@ import os
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
 from kv260_runtime.errors import ExitCode, KvbenchError
+
+N = TypeVar("N", int, float)
 
 
 def number(minimum: float, maximum: float) -> Callable[[str], float]:
     """A parser of seconds and the like between two bounds."""
-
-    def parse(text: str) -> float:
-        try:
-            value = float(text)
-        except ValueError:
-            raise argparse.ArgumentTypeError(f"{text!r} is not a number") from None
-        if not minimum <= value <= maximum:
-            raise argparse.ArgumentTypeError(f"{text} is not between {minimum:g} and {maximum:g}")
-        return value
-
-    return parse
+    return _bounded(float, "a number", minimum, maximum, "{:g}")
 
 
 def whole(minimum: int, maximum: int) -> Callable[[str], int]:
     """A parser of counts between two bounds."""
+    return _bounded(int, "a whole number", minimum, maximum, "{}")
 
-    def parse(text: str) -> int:
+
+def _bounded(convert: Callable[[str], N], kind: str, minimum: N, maximum: N, shown: str) -> Callable[[str], N]:
+    def parse(text: str) -> N:
         try:
-            value = int(text)
+            value = convert(text)
         except ValueError:
-            raise argparse.ArgumentTypeError(f"{text!r} is not a whole number") from None
+            raise argparse.ArgumentTypeError(f"{text!r} is not {kind}") from None
         if not minimum <= value <= maximum:
-            raise argparse.ArgumentTypeError(f"{text} is not between {minimum} and {maximum}")
+            bounds = f"{shown.format(minimum)} and {shown.format(maximum)}"
+            raise argparse.ArgumentTypeError(f"{text} is not between {bounds}")
         return value
 
     return parse

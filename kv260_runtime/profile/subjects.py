@@ -33,11 +33,6 @@ class StaticFacts:
     estimated: bool
     """True if the traffic was estimated from tensor sizes, for lack of instructions."""
 
-    @property
-    def traffic_bytes(self) -> int:
-        """All DDR bytes of one execution, instruction fetch included."""
-        return self.read_bytes + self.write_bytes
-
 
 @dataclass(frozen=True)
 class Subject:
