@@ -7,11 +7,13 @@ import platform
 import subprocess
 from collections.abc import Callable, Mapping
 from importlib.metadata import PackageNotFoundError, version
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from kv260_runtime.boards import BoardSession
 from telemetry.files import Files
+from telemetry.readers.zocl import platform_devices, render_devices
 from telemetry.version import VERSION
 
 QUERY_TIMEOUT_SECONDS = 20
@@ -83,22 +85,19 @@ def temperatures(files: Files, root: Path) -> dict[str, float]:
 
 def overlay(files: Files, root: Path) -> dict[str, str]:
     """The loaded xclbin and XRT's version, from the zocl device (board.md section 1.1)."""
+    device = next(chain(render_devices(files, root), platform_devices(files, root)), None)
+    if device is None:
+        return {}
     found: dict[str, str] = {}
-    base = root / "sys/class/drm"
-    for name in _names(files, base):
-        device = base / name / "device"
-        if "kds_custat_raw" not in _names(files, device):
-            continue
-        uuid = _text(files, device / "xclbinid")
-        if uuid:
-            found["xclbin_uuid"] = uuid.split()[-1]
-        xrt = _text(files, device / "kds_xrt_version")
-        if xrt:
-            found["xrt"] = xrt.splitlines()[0].partition(":")[2].strip() or xrt.splitlines()[0]
-        dtbo = _text(files, device / "dtbo_path")
-        if dtbo:
-            found["dtbo"] = dtbo.split()[-1]
-        break
+    uuid = _text(files, device / "xclbinid")
+    if uuid:
+        found["xclbin_uuid"] = uuid.split()[-1]
+    xrt = _text(files, device / "kds_xrt_version")
+    if xrt:
+        found["xrt"] = xrt.splitlines()[0].partition(":")[2].strip() or xrt.splitlines()[0]
+    dtbo = _text(files, device / "dtbo_path")
+    if dtbo:
+        found["dtbo"] = dtbo.split()[-1]
     return found
 
 
